@@ -1,7 +1,7 @@
-"""What the roles are told: strict-undefined Jinja templates, written from the constraints of SSR (sections 2 to 6).
+"""The prompts of the roles: strict-undefined Jinja templates, written from the constraints of SSR (sections 2 to 6).
 
-A template that lacks a variable fails; it never says "undefined" to a model. `tools.j2` is the one text
-about the call format, `observation.j2` and `malformed.j2` what a model reads after a turn.
+A missing variable is an error; a model never reads "undefined". Only `tools.j2` explains the call format;
+`observation.j2` and `malformed.j2` are what a model reads after a turn.
 """
 
 from functools import cache
@@ -31,6 +31,6 @@ def _template(name: str) -> jinja2.Template:
 def render(name: str, **variables: Any) -> str:
     """The template `name` (`solver`, `staged/plant`, ...) with these variables, without outer blank lines.
 
-    Raises `jinja2.UndefinedError` for a variable that is missing, `jinja2.TemplateNotFound` for a name that is.
+    Raises `jinja2.UndefinedError` for a missing variable, `jinja2.TemplateNotFound` for an unknown name.
     """
     return _template(name).render(variables).strip()

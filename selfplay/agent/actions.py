@@ -25,7 +25,7 @@ class Finish(StrEnum):
 class Call:
     """One use of one tool of the role's toolset.
 
-    `said`: the model's message that this was parsed from; empty for a policy without messages.
+    `said`: the model's message that it was parsed from; empty for a policy without messages.
     """
 
     tool: str
@@ -35,9 +35,10 @@ class Call:
 
 @dataclass(frozen=True)
 class Malformed:
-    """A turn that is not a call. `why` is the observation it is answered with; it uses up one call of the budget.
+    """A turn that is not a call. `why` is shown to the policy as the observation; the turn costs one call of the
+    budget.
 
-    `tool`: the tool it tried to call, where that is known.
+    `tool`: the tool that it tried to call, if known.
     """
 
     said: str
@@ -59,7 +60,7 @@ Turn = Call | Malformed | Stop | None
 
 @dataclass(frozen=True)
 class Budget:
-    """What is left of an episode: calls and wall seconds."""
+    """The rest of an episode's budget: calls and wall seconds."""
 
     calls: int
     seconds: float
@@ -94,8 +95,8 @@ class Observation:
 
 
 def readable(turn: object) -> Call | Malformed:
-    """`turn` if it is a call or is marked malformed; anything else becomes a call of no tool that describes the value,
-    so that it is answered and recorded."""
+    """`turn` if it is a call or marked malformed. Any other value becomes a call of a tool that does not exist, so that
+    it is answered and recorded."""
     if isinstance(turn, Malformed):
         return turn
     if isinstance(turn, Call) and isinstance(turn.tool, str) and isinstance(turn.arguments, dict):
@@ -104,8 +105,7 @@ def readable(turn: object) -> Call | Malformed:
 
 
 def cap(text: str, limit: int) -> str:
-    """At most `limit` characters of `text`: its head and its tail, with a line between them that says how much was
-    cut."""
+    """At most `limit` characters of `text`: its head, a line that says how much was cut, and its tail."""
     if len(text) <= limit:
         return text
     half = limit // 2

@@ -1,4 +1,4 @@
-"""The one textual call format, which any chat model can follow (the tags are CWM's; what stands in them is ours).
+"""The textual call format, which any chat model can follow (CWM's tags, our contents).
 
     <tool: bash timeout=60>         <tool: edit>               <tool: create>        <tool: submit>
     ls -la                          src/a.py                   src/new.py            /tmp/artifact/test_script.sh
@@ -9,9 +9,9 @@
                                     >>>>>>> REPLACE
                                     </tool>
 
-One call a message; the toolset says which tools there are and what may stand between the tags. Whatever is wrong is
-said in words that a small model can act on, and nothing is run: running the first of two calls would let a model go on
-from results that it made up. A model may write anything, so everything here takes time linear in the message.
+One call a message; the toolset defines the tools and what may stand between the tags. A malformed message is answered
+with an error that a small model can act on, and nothing is run: after the first of two calls, a model would continue
+from results that it made up. Parsing takes linear time, since a model may write anything.
 """
 
 import re
@@ -32,11 +32,11 @@ CLOSE = "</tool>"
 CLOSE_LINE = re.compile(r"^[ \t]*</tool>", re.MULTILINE)
 TAG = re.compile(rf"<(?P<end>/?)think(?:ing)?>|{_OPEN}")
 MOST_SAID = 64_000
-"""Characters of a message that are kept; its tokens are kept whole where the engine returns them."""
+"""Characters of a message that are kept; its tokens are all kept if the engine returns them."""
 
 
 def parse(said: str, toolset: Toolset, cut_off: bool = False) -> Call | Malformed | None:
-    """The call in a message; None when there is none. `cut_off`: the message hit a token limit."""
+    """The call in a message, or None. `cut_off`: the message hit a token limit."""
     kept = said if len(said) <= MOST_SAID else said[:MOST_SAID] + "\n[... cut ...]"
     crlf = said.count("\r\n") == said.count("\n") or CRLF.search(said)  # CRLF line ends carry no meaning
     text = without_thoughts(said.replace("\r\n", "\n") if crlf else said)
@@ -79,7 +79,7 @@ class _Ends:
         self._all = [match.span() for match in re.finditer(CLOSE, text)]
 
     def of(self, place: int) -> tuple[int, int] | None:
-        """Start and end of the closing tag for the call whose tag ends at `place`; None where nothing closes it."""
+        """Start and end of the closing tag for the call whose tag ends at `place`; None if it is not closed."""
         for spans in (self._lines if self._text.startswith("\n", place) else (), self._all):
             at = bisect_left(spans, (place, place))
             if at < len(spans):
@@ -113,7 +113,7 @@ def _arguments(text: str, opening: re.Match[str], toolset: Toolset, cut_off: boo
         )
     if CLOSE_LINE.search(rest) and rest.replace(CLOSE, "").strip():
         raise CallParseError(
-            f"{name}: a line </tool> ends a call, and yours goes on after one. Write such a line otherwise."
+            f"{name}: text follows the closing </tool>. If the content needs a </tool> line, use bash."
         )
     tool = toolset.find(name)
     if tool is None:
@@ -127,7 +127,7 @@ def _arguments(text: str, opening: re.Match[str], toolset: Toolset, cut_off: boo
 def _read(tool: Tool, body: str, options: str) -> dict[str, Any]:
     if options and not tool.form.options:
         raise CallParseError(
-            f"{options!r} may not stand there. Write <tool: {tool.name}>, and the rest on the next lines."
+            f"{options!r} is not allowed in the tag. Write <tool: {tool.name}>, the rest on the next lines."
         )
     return tool.form.read(body, options)
 
@@ -147,7 +147,7 @@ def _body(text: str, begin: int, name: str, cut_off: bool) -> tuple[str, str]:
 
 
 def write(call: Call, toolset: Toolset) -> str:
-    """The call in this format: `parse` gives the same back. Raises `CannotFormatCall`."""
+    """The call in this format; `parse` reads it back. Raises `CannotFormatCall`."""
     tool = toolset.find(call.tool)
     if tool is None:
         raise CannotFormatCall(f"there is no tool {call.tool!r}")
@@ -164,5 +164,5 @@ def write(call: Call, toolset: Toolset) -> str:
 
 
 def example(tool: Tool, toolset: Toolset) -> str:
-    """A correct call of `tool`, as a model is shown it."""
+    """A correct call of `tool`, to show to a model."""
     return write(Call(tool.name, dict(tool.example)), toolset)

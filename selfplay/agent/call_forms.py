@@ -1,4 +1,4 @@
-"""How calls of the four tools are written between their tags.
+"""How the four tools' calls are written between their tags.
 
 Error messages are worded so that a small model can act on them.
 """
@@ -26,7 +26,7 @@ def _read_bash(body: str, options: str) -> dict[str, Any]:
     timeout = re.fullmatch(r"(?:timeout=)?\"?(\d{1,9}(?:\.\d{1,9})?)s?\"?", options)
     if not timeout:
         raise CallParseError(
-            f"{options!r} is not understood. Only a time limit may stand there: <tool: bash timeout=60>."
+            f"{options!r} is not understood. The tag takes only a time limit: <tool: bash timeout=60>."
         )
     return {"command": body, "timeout": float(timeout[1])}
 
@@ -41,7 +41,7 @@ def _read_edit(body: str, options: str) -> dict[str, Any]:
     if len(lines) < 3 or not SEARCH.fullmatch(lines[0]) or not REPLACE.fullmatch(lines[-1]):
         raise CallParseError(EDIT_RULE)
     if any(SEARCH.fullmatch(line) or REPLACE.fullmatch(line) for line in lines[1:-1]):
-        raise CallParseError("one place a call. Write one SEARCH and one REPLACE line.")
+        raise CallParseError("edit one place per call. Write one SEARCH and one REPLACE line.")
     divider = _divider(lines)
     old, new = "\n".join(lines[1:divider]), "\n".join(lines[divider + 1 : -1])
     deletes = divider == len(lines) - 2

@@ -1,9 +1,8 @@
-"""A chat template as pieces of token ids: the opening once, then only what lies between two messages of the model.
+"""A chat template in pieces of token ids: the opening once, then only what lies between two messages of the model.
 
-Nothing is rendered twice. The pieces come from rendering a conversation of placeholders: what the template puts between
-the placeholders is taken from it, with its special tokens. The contents are always encoded as plain text, so a
-repository that prints `<|im_end|>` cannot end a message. Text that names no special token is encoded together with what
-surrounds it, which is how the model was trained to see it.
+Nothing is rendered twice. The pieces are what the template puts between the placeholders of a sample conversation, with
+its special tokens. Contents are always encoded as plain text, so a repository that prints `<|im_end|>` cannot end a
+message. Text without a special token's name is encoded together with its surroundings, as in the model's training.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,11 +12,11 @@ from selfplay.agent.model import Message, ModelError
 
 MARK = "mark{}mark"
 SLACK = 8
-"""Ids by which a text may grow when it is cut and joined again."""
+"""How many ids a text may gain when it is cut and joined again."""
 
 
 class Tokenizer(Protocol):
-    """What is needed from a tokenizer. `eos`: ids that end a text."""
+    """The part of a tokenizer that is used here. `eos`: ids that end a text."""
 
     @property
     def name(self) -> str: ...
@@ -26,12 +25,12 @@ class Tokenizer(Protocol):
     def eos(self) -> tuple[int, ...]: ...
 
     def render(self, messages: Sequence[Mapping[str, str]], answer: bool) -> str:
-        """The messages in the chat template; `answer`: with what begins the model's next message. Raises `ModelError`
-        without a template, `ValueError` for messages that the template does not accept."""
+        """The messages in the chat template; `answer`: followed by the start of the model's next message. Raises
+        `ModelError` without a template, `ValueError` for messages that the template does not accept."""
         ...
 
     def encode(self, text: str, special: bool) -> list[int]:
-        """Its ids, with nothing added; `special`: names of special tokens become these tokens."""
+        """The text's ids, with nothing added; `special`: names of special tokens become these tokens."""
         ...
 
     def decode(self, ids: Sequence[int]) -> str:
@@ -57,12 +56,12 @@ class ChatFormat:
         self._around_heard = close, begin
         self._close = tokenizer.encode(close, True)
         self.overhead = len(self._close) + len(tokenizer.encode(begin, True))
-        """Number of ids that surround a message the model reads."""
+        """How many ids surround a message that the model reads."""
         ends = self._close[:1] if self._close and tokenizer.is_special(self._close[0]) else []
         self.stop: tuple[int, ...] = tuple(dict.fromkeys([*ends, *tokenizer.eos]))
 
     def opening(self, messages: Sequence[Message]) -> list[int]:
-        """The ids a conversation begins with, up to where the model's first message begins."""
+        """The ids of a conversation up to the start of the model's first message."""
         try:
             around = self._around(messages)
         except ValueError:  # the template has no system role: put its text before the first message
@@ -95,8 +94,8 @@ class ChatFormat:
         return [*self.tokenizer.encode(text, False), self.stop[0]]
 
     def _joined(self, around: Sequence[str], texts: Sequence[str]) -> list[int]:
-        """The ids of the texts with what surrounds them: encoded in one piece if no text names a special token, else
-        apart."""
+        """The ids of the texts with their surroundings: encoded in one piece, or in parts if a text names a special
+        token."""
         encode = self.tokenizer.encode
         if not any(self.tokenizer.names_special(text) for text in texts):
             return encode("".join(part for pair in zip(around, [*texts, ""], strict=True) for part in pair), True)

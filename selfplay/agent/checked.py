@@ -1,6 +1,6 @@
-"""Dataclasses whose values came from a file: each field is what its annotation says, or a `TypeError` names it.
+"""Checks a dataclass that was read from a file: a field of another type than its annotation raises `TypeError`.
 
-Not pydantic, since texts here may hold undecodable bytes as surrogates, which pydantic refuses and our files contain.
+Not pydantic: it refuses surrogates, which our files contain in place of undecodable bytes.
 """
 
 import dataclasses
@@ -14,7 +14,7 @@ _PLAIN = (str, int, float, bool, dict, type(None))
 
 
 def checked(value: T) -> T:
-    """`value`, a dataclass, if every plain field has its type; other fields are their own readers' business."""
+    """`value`, a dataclass, if every plain field has its type; other fields are checked by their own readers."""
     kind: Any = type(value)
     for name, kinds in _fields(kind).items():
         found = getattr(value, name)
@@ -24,7 +24,7 @@ def checked(value: T) -> T:
 
 
 def texts(value: object) -> tuple[str, ...]:
-    """A list of strings as a tuple; none where there is no list. Raises `TypeError`."""
+    """A list of strings as a tuple; empty if the list is missing. Raises `TypeError`."""
     if value is None:
         return ()
     if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
@@ -47,7 +47,7 @@ def _fields(kind: Any) -> dict[str, tuple[type, ...]]:
 
 
 def _kinds(hint: Any) -> tuple[type, ...]:
-    """The plain types of an annotation; none where it is made of others. An integer may stand for a float."""
+    """The plain types of an annotation; empty if it has other types. An integer may stand for a float."""
     union = typing.get_origin(hint) in (types.UnionType, typing.Union)
     parts = [typing.get_origin(part) or part for part in (typing.get_args(hint) if union else (hint,))]
     if typing.get_origin(hint) is typing.Literal:

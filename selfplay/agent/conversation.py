@@ -1,4 +1,4 @@
-"""A language model as an episode's policy: what it is told, how its messages are read, when it has ended.
+"""A language model as an episode's policy: its observations, how its messages are read, and when it ends.
 
 The rules are the same for text and for token ids: `ChatConversation` sends messages to an endpoint, `TokenConversation`
 gives ids to an engine. A message without a call ends the episode if something was submitted; before that it is
@@ -26,15 +26,15 @@ NO_CALL = "Your message holds no call, and nothing has been submitted yet."
 MOST_TOKENS = 65_536
 OBSERVATION_TOKENS = 32_768
 """CWM's caps of an action and of an observation. Deviation: by default a message takes at most a quarter of the
-context, since a small model that babbles to the end of its context could not go on."""
+context, since a small model that fills its context with noise could not continue."""
 LEAST_SHOWN = 64
-"""When less room than this many ids is left for an observation, the episode ends."""
+"""The episode ends when fewer ids than this are left for an observation."""
 
 
 @dataclass(frozen=True)
 class Style:
-    """How a model is prompted. `native`: with the endpoint's own tool calls; `observation_chars`: the most it reads at
-    once."""
+    """How a model is prompted. `native`: with the endpoint's own tool calls; `observation_chars`: the longest
+    observation."""
 
     sampling: Sampling = field(default_factory=Sampling)
     native: bool = False
@@ -101,7 +101,7 @@ class Conversation(ABC):
         return sampling if sampling.seed is None else replace(sampling, seed=sampling.seed + self.usage.requests)
 
     def record(self) -> Record:
-        """What was told and sampled so far."""
+        """The messages and tokens so far."""
         thoughts = tuple(self._thoughts) if any(self._thoughts) else ()
         segments, seconds = self.tape.segments(), tuple(self._seconds)
         return Record(
@@ -127,8 +127,8 @@ class Conversation(ABC):
         return replace(found, why=self._repair(found.why, found.tool))
 
     def _spoil(self, malformed: bool) -> None:
-        """Mark the last message as having no call; its text is cut, since noise may be endless. Its tokens are already
-        taped."""
+        """Mark the last message as malformed and cut its text, since noise may be endless. Its tokens are on the
+        tape."""
         said = self.messages[-1]
         if malformed:
             self.tape.spoil()
@@ -158,8 +158,7 @@ def shown(observation: Observation, output: str) -> str:
 
 
 class ChatConversation(Conversation):
-    """A conversation in messages. Token ids are taped where the endpoint returns them; ids that it changed are
-    drift."""
+    """A conversation in messages. Token ids are taped if the endpoint returns them; ids that it changed are drift."""
 
     def __init__(
         self,
@@ -187,7 +186,7 @@ class ChatConversation(Conversation):
         return Answer(reply.text, reply.length, reply.calls, reply.thoughts)
 
     def _observe(self, observation: Observation) -> None:
-        """Answer every native call by its id, also when several came in one message."""
+        """Answer every native call by its id, even if one message has several."""
         text = shown(observation, cap(observation.output, self.style.observation_chars))
         calls = self.messages[-1].calls
         if calls:

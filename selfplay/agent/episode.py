@@ -2,11 +2,11 @@
 
 Follows CWM's scaffold (SSR uses it): one call per step, 128 calls, the remaining budget after each observation. A turn
 without a call ends the episode, and the last submission counts. Deviation: a policy that repeats one call with one
-result `LOOP` times is stopped, since it would only go on repeating it.
+result `LOOP` times is stopped, since it would only repeat it.
 
-An episode whose sandbox is lost has no end of its own: `EpisodeLost` is raised, and whoever asked for it plays it again
-from its start. So is one of a script that sees a command killed by somebody else: its plan would silently go another
-way, where a model sees one more observation.
+A lost sandbox raises `EpisodeLost`, and the caller plays the episode again from its start. So does a command of a
+script that something else on the machine killed: the script's plan would silently change, where a model just sees one
+more observation.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ class EpisodeLimits:
 
 
 class EpisodeLost(SandboxLost):
-    """An episode that lost its sandbox; `trajectory` is what there is of it, with the finish `sandbox_lost`."""
+    """An episode that lost its sandbox; `trajectory` holds its steps so far, with the finish `sandbox_lost`."""
 
     def __init__(self, lost: SandboxLost, trajectory: Trajectory) -> None:
         super().__init__(lost.message, lost.hint, cause=lost.cause)
@@ -50,11 +50,11 @@ class Policy(Protocol):
     def name(self) -> str: ...
 
     async def act(self, observation: Observation | None) -> Turn:
-        """The next turn, given the last observation (None at first). Returns None when there is nothing more to do."""
+        """The next turn, given the last observation (None at first). None ends the episode."""
         ...
 
     def record(self) -> Record:
-        """What it recorded of the episode: a model's messages and tokens; an empty record for a script."""
+        """The policy's record of the episode: a model's messages and tokens; empty for a script."""
         ...
 
 
@@ -116,7 +116,7 @@ class _Episode:
         )
 
     def _budget(self, running: int = 0) -> Budget:
-        """The remaining budget; `running` calls that are not among the steps yet count too."""
+        """The remaining budget; `running` calls that are not yet steps count too."""
         elapsed = time.monotonic() - self.started
         return Budget(self.limits.calls - len(self.steps) - running, self.limits.seconds - elapsed)
 

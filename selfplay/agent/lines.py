@@ -1,7 +1,7 @@
-"""The lines of a trajectory file, each as a JSON object, read piece by piece under bounds: it may be a stranger's.
+"""Reads a trajectory file, one JSON object a line, piece by piece and within bounds: the file is untrusted.
 
-94 kB of Zstandard can be 3 GB of text, so what is unpacked is counted as it comes, and the frame may not ask for a
-large window. Memory is what is counted, not characters: one emoji makes Python keep a text at four bytes a character.
+94 kB of Zstandard can be 3 GB of text, so unpacked bytes are counted as they come, and the frame may not ask for a
+large window. Limits are on memory, not characters: one emoji makes Python store a text at four bytes a character.
 """
 
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from selfplay.artifact.reading import MIB, UntrustedDataError
 MOST_PACKED = 64 * MIB
 MOST_LINES = 20_000
 MOST_LINE, MOST_TEXT = 16 * MIB, 32 * MIB
-"""Memory of one line's text, and of all together."""
+"""The most memory of one line's text, and of all lines together."""
 MOST_LINE_VALUES, MOST_VALUES = 800_000, 1_200_000
 WINDOW = 8 * MIB
 _PIECE = 256 * 1024
@@ -33,12 +33,12 @@ def json_lines(stream: IO[bytes], what: str, packed: bool) -> Iterator[dict[str,
             raise UntrustedDataError(f"{what} is larger than any episode that selfplay writes")
         found = parse_json(line, name, values=MOST_LINE_VALUES, halves=True)
         if not isinstance(found, dict):
-            raise UntrustedDataError(f"{name} is no object")
+            raise UntrustedDataError(f"{name} is not a JSON object")
         yield found
 
 
 def _lines(stream: IO[bytes], what: str, packed: bool) -> Iterator[bytes]:
-    """The lines that are not empty, never holding more than the longest one that is allowed."""
+    """The non-empty lines; holds at most one longest allowed line in memory."""
     source: Any = zstandard.ZstdDecompressor(max_window_size=WINDOW).stream_reader(stream) if packed else stream
     pieces: list[bytes] = []
     size = 0

@@ -1,4 +1,4 @@
-"""What an episode needs from a language model: two small protocols, one in text and one in token ids.
+"""What an episode needs from a language model: two small protocols, one for text and one for token ids.
 
 Training needs the second: the sampled ids, their log-probabilities, and the weight versions that sampled them.
 """
@@ -102,15 +102,14 @@ class ContextFull(Exception):
 
 @dataclass
 class MessageCount:
-    """How many messages a model has given so far, and how many are awaited, over all its episodes."""
+    """How many messages a model gave so far, and how many are awaited, over all its episodes."""
 
     given: int = 0
     awaited: int = 0
 
     @contextmanager
     def awaiting(self) -> Iterator[None]:
-        """Counts one message as awaited inside the context; it counts as given unless an exception leaves the
-        context."""
+        """Counts one message as awaited inside the context, and as given afterwards unless an exception is raised."""
         self.awaited += 1
         try:
             yield

@@ -1,4 +1,4 @@
-"""Native tool calls of endpoints: reads what a model wrote as a call of a tool in the toolset."""
+"""Reads an endpoint's native tool calls as calls of tools in the toolset."""
 
 import json
 from collections.abc import Sequence
@@ -10,11 +10,11 @@ from selfplay.agent.toolset import Toolset
 
 
 def _refused(name: str) -> None:
-    raise ValueError(f"{name} is not a number of JSON")
+    raise ValueError(f"{name} is not a JSON number")
 
 
 def read(calls: Sequence[NativeCall], said: str, toolset: Toolset, cut_off: bool = False) -> Call | Malformed | None:
-    """The one call of a message; None when there is none. The episode refuses a tool that does not exist."""
+    """The one call of a message, or None. The episode refuses a tool that does not exist."""
     words = cap(said + "".join(f"\n[{call.name} {call.arguments}]" for call in calls), MOST_SAID)
     if cut_off:
         return Malformed(words, "Your message was cut off at the length limit. Be brief and make one call.")

@@ -1,7 +1,7 @@
-"""Segments in a trajectory's file: arrays as base64 of little-endian numbers, and the sampled stretches beside them.
+"""Segments in a trajectory file: arrays as base64 of little-endian numbers, and the sampled stretches.
 
-Ids take four bytes, masks one, log-probabilities four (engines give float32), against up to 20 of a JSON double. Files
-of before format 3 hold lists; they are read, too.
+Ids take four bytes, masks one, log-probabilities four (engines give float32); a JSON double takes up to 20. Older files
+(before format 3) hold lists and can be read.
 """
 
 import base64
@@ -29,15 +29,15 @@ def segment_line(segment: Segment) -> dict[str, Any]:
 
 
 def read_segment(line: Mapping[str, Any]) -> Segment:
-    """The segment in a line of a file, perhaps a stranger's. Raises `ValueError`, `TypeError`, `KeyError` or
-    `OverflowError` for anything else."""
+    """The segment in a line of an untrusted file. Raises `ValueError`, `TypeError`, `KeyError` or `OverflowError` if it
+    is not one."""
     ids, mask, logprobs = (_unpacked(line[name], kind, HELD[name]) for name, kind in STORED.items())
     if not len(ids) == len(mask) == len(logprobs):
         raise ValueError("ids, mask and logprobs differ in length")
     stretches = tuple(_stretch(one) for one in line.get("stretches", ()))
     ends = [0, *(place for one in stretches for place in (one.start, one.end)), len(ids)]
     if ends != sorted(ends):
-        raise ValueError("the stretches of a segment do not lie in it one after another")
+        raise ValueError("the stretches of a segment overlap, are out of order or leave it")
     first, last = line["versions"]
     versions = number(first), number(last)
     return checked(Segment(ids, mask, logprobs, versions, line["role"], line["finish"], stretches))

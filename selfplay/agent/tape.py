@@ -1,7 +1,7 @@
-"""The tokens of an episode as the engine saw and sampled them: what training reads, never rendered again.
+"""The tokens of an episode as the engine read and sampled them. Training reads them; they are never rendered again.
 
 An episode is usually one segment. A new segment begins when a new conversation starts (the staged injector), or when
-the engine was given other ids than the tape holds: that is drift, and it is counted.
+the engine was given other ids than the tape holds (drift, which is counted).
 """
 
 from array import array
@@ -13,9 +13,9 @@ from selfplay.agent.model import Sample
 
 @dataclass(frozen=True)
 class SampledSpan:
-    """One answer: the ids from `start` to before `end` were sampled, by weights of the `versions` first to last.
+    """One answer: the sampled ids from `start` to before `end`, and the first and last weight version that sampled.
 
-    `finish`: how it ended (`stop`, `length`); `malformed`: it held no call, or one that could not be made.
+    `finish`: how it ended (`stop`, `length`); `malformed`: it had no valid call.
     """
 
     start: int
@@ -27,10 +27,10 @@ class SampledSpan:
 
 @dataclass(frozen=True)
 class Segment:
-    """Consecutive ids. `mask`: 1 where the id was sampled; `logprobs`: of the sampled ids, 0 elsewhere.
+    """Consecutive ids. `mask`: 1 where the id was sampled; `logprobs`: 0 where it was not.
 
     `versions`: first and last weight version that sampled. `finish`: how the last answer ended. `role`: the role that
-    sampled. `stretches`: the sampled parts in order; files of before format 3 have none.
+    sampled. `stretches`: the sampled parts in order; empty in files before format 3.
     """
 
     ids: "array[int]"
@@ -54,7 +54,7 @@ class Tape:
     _done: list[Segment] = field(default_factory=list)
 
     def add(self, ids: Iterable[int]) -> None:
-        """Ids that were given, not sampled."""
+        """Add ids that were given, not sampled."""
         self.ids += array("i", ids)
 
     def sampled(self, sample: Sample) -> None:
@@ -71,17 +71,16 @@ class Tape:
         self._logprobs += array("d", sample.logprobs)
 
     def spoil(self) -> None:
-        """The last answer was malformed; nothing for an engine that gives no ids."""
+        """Mark the last answer as malformed; does nothing if the engine gave no ids."""
         if self._stretches:
             self._stretches[-1] = replace(self._stretches[-1], malformed=True)
 
     def segments(self) -> tuple[Segment, ...]:
-        """The segments recorded so far; a segment without sampled ids has nothing to learn from and is left out."""
+        """The segments recorded so far; a segment without sampled ids is left out."""
         return (*self._done, *([self._segment()] if self._logprobs else []))
 
     def _segment(self) -> Segment:
-        """The ids with their mask and log-probabilities. These are spread out here, once, and do not grow with every
-        turn."""
+        """The ids with their mask and log-probabilities, which are expanded here once instead of at every turn."""
         mask, logprobs = array("b", bytes(len(self.ids))), array("d", [0.0]) * len(self.ids)
         at = 0
         for one in self._stretches:

@@ -1,4 +1,4 @@
-"""The answers on an episode's tape beside the messages they were read as, and whether the tape is a given model's."""
+"""The answers on an episode's tape with their messages, and whether a given model sampled the tape."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -20,8 +20,8 @@ class TokenizerMismatch(SelfplayError):
 
 @dataclass(frozen=True)
 class TapedAnswer:
-    """One answer of the model: the ids from `start` to before `end` of a segment, as `message`. `malformed`: it held no
-    call, or one that could not be made."""
+    """One answer of the model: the ids from `start` to before `end` of a segment, and their `message`. `malformed`: it
+    had no valid call."""
 
     segment: int
     start: int
@@ -37,18 +37,18 @@ class TapedAnswer:
 
 
 def taped_answers(trajectory: Trajectory, name: str) -> list[TapedAnswer]:
-    """The answers in order. Raises `TrajectoryError` for a tape that was cut short (it does not hold the answers of its
-    conversations one by one), and for one that no episode leaves."""
+    """The answers in order. Raises `TrajectoryError` if the tape does not match its conversations answer by answer, or
+    cannot come from an episode."""
     segments = trajectory.record.segments
     spans = [(number, span) for number, segment in enumerate(segments) for span in _stretches(segment)]
     answers = [m for conversation in trajectory.record.conversations for m in conversation if m.role == "assistant"]
     if len(spans) != len(answers) or not spans:
         raise TrajectoryError(f"{name}: {len(spans)} sampled parts on the tape, {len(answers)} answers")
     if any(one.start == 0 for _, one in spans):
-        raise TrajectoryError(f"{name}: it begins with an answer, to nothing")
+        raise TrajectoryError(f"{name}: it begins with an answer instead of a prompt")
     sampled = sum(segment.mask.count(1) for segment in segments)
     if sampled != sum(segments[number].mask[one.start : one.end].count(1) for number, one in spans):
-        raise TrajectoryError(f"{name}: its mask marks tokens that no answer of it sampled")
+        raise TrajectoryError(f"{name}: its mask marks tokens outside its answers")
     return [
         TapedAnswer(number, one.start, one.end, one.versions, one.malformed or answer.malformed, answer)
         for (number, one), answer in zip(spans, answers, strict=True)
@@ -58,8 +58,8 @@ def taped_answers(trajectory: Trajectory, name: str) -> list[TapedAnswer]:
 def check_own(
     trajectory: Trajectory, answers: Sequence[TapedAnswer], chat: ChatFormat, name: str, hint: str = TRAIN_ITS_OWN
 ) -> None:
-    """Raises `TokenizerMismatch` unless the tape begins as this model's template begins the conversation, and its
-    answers are what this tokenizer reads."""
+    """Raises `TokenizerMismatch` unless the tape begins with this model's chat template and this tokenizer decodes its
+    answers."""
     told: list[Message] = []
     for message in trajectory.record.conversations[0]:
         if message.role == "assistant":
@@ -67,12 +67,12 @@ def check_own(
         told.append(message)
     begun = chat.opening(told)
     if list(trajectory.record.segments[0].ids[: len(begun)]) != begun:
-        raise _foreign(name, "it begins otherwise", hint)
+        raise _foreign(name, "its beginning differs", hint)
     for one in answers:
         ids = trajectory.record.segments[one.segment].ids[one.start : one.end]
         whole = not one.malformed and not one.message.calls and len(one.message.content) < MOST_SAID
         if whole and one.message.content.strip() not in chat.tokenizer.decode(ids):
-            raise _foreign(name, "an answer reads otherwise", hint)
+            raise _foreign(name, "an answer decodes differently", hint)
 
 
 def _foreign(name: str, how: str, hint: str) -> TokenizerMismatch:
@@ -80,7 +80,7 @@ def _foreign(name: str, how: str, hint: str) -> TokenizerMismatch:
 
 
 def _stretches(segment: Segment) -> Iterator[SampledSpan]:
-    """The sampled parts; in files of before format 3, each run of sampled ids."""
+    """The sampled parts; in files before format 3, each run of sampled ids."""
     if segment.stretches:
         yield from segment.stretches
         return

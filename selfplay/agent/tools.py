@@ -1,8 +1,8 @@
 """The four tools of the scaffold (bash, edit, create, submit), each acting inside the episode's sandbox.
 
-The names and limits are CWM's (120 s per command, capped observations). Deviations: edit is exact search and replace of
-one place, and says why it did nothing, since small models fix an error that is named and repeat one that is not. Files
-submitted by their paths are copied at once, so that the submission holds their content at that moment.
+The names and limits are CWM's (120 s per command, capped observations). Deviations: edit is an exact search and replace
+of one place and explains its failures, since small models fix only errors that are named. Files submitted by path are
+copied at once, so later changes do not affect the submission.
 """
 
 import posixpath
@@ -51,15 +51,15 @@ def bash(arguments: Mapping[str, Any], context: ToolContext) -> ToolResult:
 
 
 def edit(arguments: Mapping[str, Any], context: ToolContext) -> ToolResult:
-    """Replace the one place where `old` stands in `path` by `new`."""
+    """Replace the only occurrence of `old` in `path` by `new`."""
     path, old, new = _inside(_text(arguments, "path")), _text(arguments, "old"), _text(arguments, "new")
     content = _read(context.sandbox, path)
     at = content.find(old) if old else -1
     if at < 0:
-        raise ToolFailed(f"`old` is not in {path}; it must stand there exactly once")
+        raise ToolFailed(f"`old` does not occur in {path}; it must occur exactly once")
     if content.find(old, at + 1) >= 0:  # finds overlapping places too
         times = max(2, content.count(old))
-        raise ToolFailed(f"`old` stands {times} times in {path}; it must stand there exactly once")
+        raise ToolFailed(f"`old` occurs {times} times in {path}; it must occur exactly once")
     _write(context, path, content[:at] + new + content[at + len(old) :])
     return ToolResult(f"edited {path}")
 
@@ -72,13 +72,13 @@ def create(arguments: Mapping[str, Any], context: ToolContext) -> ToolResult:
 
 
 def submit(arguments: Mapping[str, Any], context: ToolContext) -> ToolResult:
-    """Hand in the folder that holds the result, or files by their paths; the last submission counts."""
+    """Submit the folder with the result, or files by their paths; the last submission counts."""
     paths = arguments.get("paths") or [_text({"folder": ".", **arguments}, "folder")]
     if not isinstance(paths, list | tuple) or not all(isinstance(path, str) and path for path in paths):
         raise BadCall("'paths' is a list of file paths")
     if context.hand_in and len(paths) > 1:
         return ToolResult("submitted", submission=_copied(paths, context))
-    folder = _inside(_text({"path": paths[0]}, "path"))  # the repository's root, or a folder that holds the files
+    folder = _inside(_text({"path": paths[0]}, "path"))  # the repository's root, or the folder with the files
     _refuse_missing([f"{folder}/{name}" for name in context.hand_in], context)
     return ToolResult("submitted", submission=folder)
 
@@ -106,14 +106,14 @@ def _refuse_missing(paths: list[str], context: ToolContext) -> None:
         return
     done = _own(context, check)
     if done.exit_code != 0:  # the paths are too long for one command
-        raise ToolFailed("the files cannot be looked at; nothing was submitted")
+        raise ToolFailed("the files cannot be checked; nothing was submitted")
     missing = decode(done.stdout).split("\n")[:-1]
     if missing:
         raise ToolFailed(f"{', '.join(missing)} does not exist or is empty; nothing was submitted")
 
 
 def _own(context: ToolContext, command: list[str], stdin: bytes = b"") -> Completed:
-    """Run a program of ours, which kills nothing. Raises `SandboxLost` when it was killed."""
+    """Run one of our own programs, which never kills itself. Raises `SandboxLost` if it was killed."""
     done = context.sandbox.run(command, timeout=context.most_seconds, stdin=stdin, merge_stderr=True)
     return unless_killed(done, command[0])
 

@@ -1,4 +1,4 @@
-"""A toolset as a value: the tools of a role, how a call of each is read and written, and what it runs.
+"""A toolset as a value: the tools of a role, how their calls are read and written, and what they run.
 
 The textual call format, the schemas for native calls, the system prompt, the answers to malformed calls and the lessons
 are derived from it: a new tool is one `Tool` in the toolset of its role.
@@ -18,7 +18,8 @@ Arguments = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class ToolContext:
-    """What a tool works with. `hand_in`: the file names a submission must contain; empty when it is the repository."""
+    """What a tool works with. `hand_in`: the file names that a submission must contain; empty if the repository itself
+    is submitted."""
 
     sandbox: Sandbox
     seconds_left: float
@@ -26,14 +27,13 @@ class ToolContext:
 
     @property
     def most_seconds(self) -> float:
-        """The time limit of one call: the tool's own limit or the rest of the episode, with a little extra for the last
-        call."""
+        """The time limit of one call: the tool's own, or the rest of the episode plus a little for the last call."""
         return min(COMMAND_SECONDS, max(self.seconds_left, 1.0))
 
 
 @dataclass(frozen=True)
 class ToolResult:
-    """A tool's result; a submit sets `submission`: the folder that holds what is submitted.
+    """A tool's result. `submission`: the submitted folder, set by a submit.
 
     `malformed`: the call itself was wrong and nothing was run.
     """
@@ -45,8 +45,7 @@ class ToolResult:
 
 
 class ToolFailed(Exception):
-    """A tool could not do what the call asks; the text becomes the observation, so that the policy can repair the
-    call."""
+    """A tool failed; the text becomes the observation, so that the policy can repair the call."""
 
 
 class BadCall(ToolFailed):
@@ -54,7 +53,7 @@ class BadCall(ToolFailed):
 
 
 class CallParseError(Exception):
-    """Why a text is not a call of the tool that its tag names; the model is told this text."""
+    """Why a text is not a valid call of the tool in its tag; the model reads this text."""
 
 
 class CannotFormatCall(ValueError):
@@ -65,9 +64,8 @@ class CannotFormatCall(ValueError):
 class TextForm:
     """How a call is written between the tags `<tool: NAME OPTIONS>` and `</tool>`.
 
-    `read`: from body and options to arguments; raises `CallParseError`. `write`: from arguments to options (empty, or
-    with a leading blank) and body; if it raises for strange arguments, the call cannot be written. `options`: whether
-    the tag may contain any.
+    `read`: body and options -> arguments; raises `CallParseError`. `write`: arguments -> options (empty, or with a
+    leading blank) and body; raises if they cannot be written. `options`: whether the tag may have options.
     """
 
     read: Callable[[str, str], dict[str, Any]]
@@ -80,9 +78,8 @@ class Tool:
     """One tool. `parameters`: the JSON schema of its arguments; `example`: arguments of a correct call, shown to
     models.
 
-    `run` raises `ToolFailed` for what the policy can repair. `note` is added to the description when calls are text.
-    `normal` brings arguments into the form that the textual format gives, when one call can be written in several
-    forms.
+    `run` raises `ToolFailed` for what the policy can repair. `note` is added to the description if calls are text.
+    `normal` turns equivalent arguments into the form that the textual format produces.
     """
 
     name: str
@@ -96,7 +93,7 @@ class Tool:
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[a-z_]{1,40}", self.name):
-            raise ValueError(f"{self.name!r} is not a name of a tool: small letters and underscores, 40 at most")
+            raise ValueError(f"{self.name!r} is not a tool name: use lower-case letters and underscores, 40 at most")
 
     @property
     def schema(self) -> dict[str, Any]:
@@ -114,7 +111,7 @@ class Toolset:
 
     def __post_init__(self) -> None:
         if not self.tools or len(set(self.names)) < len(self.tools):
-            raise ValueError(f"the toolset {self.name!r} needs tools, each with a name of its own")
+            raise ValueError(f"the toolset {self.name!r} needs at least one tool, and unique tool names")
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -122,7 +119,7 @@ class Toolset:
 
     @property
     def schemas(self) -> tuple[dict[str, Any], ...]:
-        """As the `tools` of a chat completion."""
+        """The `tools` of a chat completion."""
         return tuple(tool.schema for tool in self.tools)
 
     def find(self, name: str) -> Tool | None:
@@ -130,7 +127,7 @@ class Toolset:
         return next((tool for tool in self.tools if tool.name == name), None)
 
     def no_tool(self, name: str) -> str:
-        """The answer to a policy that calls a tool which does not exist."""
+        """The answer to a call of a tool that does not exist."""
         return f"There is no tool {name!r}. The tools are: {', '.join(self.names)}."
 
     def use(self, call: Call, context: ToolContext) -> ToolResult:

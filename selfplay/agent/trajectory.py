@@ -1,8 +1,8 @@
 """One finished episode as a value, and its file in JSON lines: first the episode, then its steps, then its segments.
 
 A file named `.zst` is compressed with Zstandard; `zstdcat` and any JSON reader read it without this package. A step's
-line has a `call`, a segment's has `ids`. The first line carries the format number; files of earlier versions have no
-number and are read too. Fields that only a later version knows are ignored.
+line has a `call`, a segment's has `ids`. The first line carries the format number; files without a number are from
+earlier versions. Unknown fields are ignored.
 """
 
 import json
@@ -50,10 +50,10 @@ class Step:
 
 @dataclass(frozen=True)
 class Record:
-    """What a model's policy recorded of an episode. `conversations`: every message, one conversation or one per stage
-    of a staged role; `drift`: ids lost between turns; `thoughts`: reasoning an endpoint kept apart, one entry per
-    message; `seconds`: what the model took for each message (a tool's are in its step); `sampling`: how it was asked to
-    sample, None in a file of before this was kept."""
+    """What a model's policy records of an episode. `conversations`: every message, one conversation or one per stage of
+    a staged role; `drift`: ids lost between turns; `thoughts`: reasoning an endpoint kept apart, one entry per message;
+    `seconds`: the model's time for each message (a tool's time is in its step); `sampling`: the requested sampling,
+    None in older files."""
 
     conversations: tuple[tuple[Message, ...], ...] = ()
     segments: tuple[Segment, ...] = ()
@@ -83,8 +83,8 @@ class Trajectory:
 
     @property
     def outage(self) -> bool:
-        """Whether a model failed to answer. Such an episode tells nothing about the model's ability, and does not count
-        as finished. A script that fails has no conversation, and that is not an outage."""
+        """Whether a model failed to answer. Such an episode says nothing about the policy and does not count as
+        finished. A failed script has no conversation and is not an outage."""
         return self.finish == Finish.POLICY_ERROR and bool(self.record.conversations)
 
     @property
@@ -109,8 +109,8 @@ class EpisodeFigures:
 
 
 def save(trajectory: Trajectory, path: Path, rollout: Mapping[str, Any] | None = None) -> None:
-    """Write the trajectory as JSON lines, atomically; compressed when the name ends with `.zst`. `rollout`: what the
-    first line records about the rollout it is part of."""
+    """Write the trajectory as JSON lines, atomically; compressed when the name ends with `.zst`. `rollout`: facts about
+    its rollout for the first line."""
     segments = [segment_line(segment) for segment in trajectory.record.segments]
     bare = replace(trajectory, steps=(), record=replace(trajectory.record, segments=()))
     fields = {name: value for name, value in _plain(bare).items() if name != "steps"}
@@ -123,8 +123,8 @@ def save(trajectory: Trajectory, path: Path, rollout: Mapping[str, Any] | None =
 
 
 def _plain(value: Any) -> Any:
-    """Values of our dataclasses as JSON has them. Not `dataclasses.asdict`, which copies every string in depth: a
-    driver stores thousands of episodes."""
+    """Our dataclasses as JSON values. Not `dataclasses.asdict`, whose deep copies are slow: a driver stores thousands
+    of episodes."""
     if hasattr(value, "__dataclass_fields__"):
         return {name: _plain(getattr(value, name)) for name in value.__dataclass_fields__}
     if isinstance(value, list | tuple):
@@ -135,8 +135,8 @@ def _plain(value: Any) -> Any:
 
 
 def load(path: Path, *, linked: bool = True) -> Trajectory:
-    """Read what `save` wrote, or a stranger: within bounds (`lines.py`), each field by its type. `linked`: the path
-    may be a link, as a user's own may. Raises `TrajectoryError`."""
+    """Read a trajectory file, which is untrusted: within bounds (`lines.py`), checking each field's type. `linked`: the
+    path may be a link, as for a file that the user names. Raises `TrajectoryError`."""
     try:
         with opened_named(path, MOST_PACKED) if linked else opened_below(path.parent, path.name, MOST_PACKED) as stream:
             return _read(json_lines(stream, str(path), path.suffix == ".zst"), path)

@@ -11,11 +11,11 @@ from selfplay.plain_text import printable
 
 __all__ = ["app", "main"]
 LONGEST = 1000
-"""Characters of one line of an error: more comes from a stranger, and helps nobody."""
+"""The most characters of one line of an error: longer lines come from untrusted text and do not help."""
 
 
 def main() -> None:
-    """Entry point: what a user can mend is printed with its hint and exits 2."""
+    """Entry point: errors that a user can mend are printed with their hint and exit 2."""
     try:
         app()
     except Exception as error:

@@ -22,7 +22,7 @@ INTERRUPTED = 130
 
 @contextmanager
 def resumable() -> Iterator[None]:
-    """Ctrl-C ends the command with a line and the exit code of an interrupt; the same command goes on."""
+    """Ctrl-C ends the command with a line and the exit code of an interrupt; the same command resumes."""
     try:
         yield
     except KeyboardInterrupt:

@@ -79,7 +79,7 @@ def grade(
         "--patch / --predictions",
         "give --patch FILE for one bug, or --predictions FILE for a run",
     )
-    refuse(one and workers, "--workers", "one patch is graded by one worker: it goes with --predictions")
+    refuse(one and workers, "--workers", "one patch is graded by one worker: use --predictions")
     settle = weak_chosen(weak)
     backend = opened(sandbox, image, runtime)
     trust = trusted(path, trust)

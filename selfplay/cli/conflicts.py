@@ -19,8 +19,7 @@ def refuse_isolation(sandbox: str, image: str | None, runtime: str | None) -> No
 
 
 def refuse_policy(policy: str, base_url: str | None, api_key_env: str | None, options: list[str] | None) -> None:
-    """An endpoint's address and key make no sense for a policy without an endpoint; scripts and controls have no
-    options."""
+    """Refuse an endpoint's address and key for a policy without an endpoint, and options for scripts and controls."""
     for name, given in (("--base-url", base_url), ("--api-key-env", api_key_env)):
         refuse(given and not policy.startswith("openai:"), name, f"needs --policy openai:MODEL, not {policy}")
     refuse(options and policy in WITHOUT_OPTIONS, "--option", f"the policy {policy} takes no options")

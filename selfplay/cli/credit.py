@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 Runs = Annotated[list[Path], typer.Argument(help="Folders of runs.")]
 Whose = Annotated[
-    str | None, typer.Option(help="Whose attempts count; those of the policy that planted the bugs if not given.")
+    str | None, typer.Option(help="Whose attempts count; by default those of the policy that planted the bugs.")
 ]
 Planned = Annotated[int, typer.Option(min=0, help="Attempts planned for each bug; 0: as the run recorded.")]
 RecipeOption = Annotated[
@@ -50,7 +50,7 @@ def credit(
 
 
 def print_credit(found: "Sequence[Credited]", as_json: bool) -> None:
-    """The table of a batch, with what is wrong with tapes that cannot be used."""
+    """The table of a batch, with the faults of tapes that cannot be used."""
     from selfplay.commands.credit import damages
     from selfplay.report.credit import credit_page
 

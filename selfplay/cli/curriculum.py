@@ -20,23 +20,24 @@ Source = Annotated[
     str, typer.Argument(help="A path, a git URL[@REV], pypi:NAME[==VERSION], or a text file with one on each line.")
 ]
 RayAddress = Annotated[
-    str | None, typer.Option("--ray-address", help="A list: on all nodes of this Ray cluster (HOST:PORT, or auto).")
+    str | None,
+    typer.Option("--ray-address", help="For a list: use all nodes of this Ray cluster (HOST:PORT, or auto)."),
 ]
 Out = Annotated[Path | None, typer.Option(help="The run's folder (default: runs/NAME); the same folder again resumes.")]
 Strategy = Annotated[str, typer.Option(help="removal, history, direct, feature, or mix (removal and history).")]
 Releases = Annotated[
     int | None,
-    typer.Option(min=0, help="Of a pypi: source: earlier releases that become its history, 12 if not given."),
+    typer.Option(min=0, help="For a pypi: source: how many earlier releases become its history; 12 if not given."),
 ]
 Attempts = Annotated[int | None, typer.Option(min=1, help="With --order 2: attempts per bug, 8 if not given.")]
 Believable = Annotated[
     bool | None,
     typer.Option(
         "--believable/--any-valid",
-        help="Refuse valid bugs that a linter or a look gives away: on for scripts, off for models if not given.",
+        help="Refuse valid bugs that a linter or a glance gives away; by default on for scripts, off for models.",
     ),
 ]
-Group = Annotated[int, typer.Option(min=1, help="Episodes of the injector in a row that get one prompt: a group.")]
+Group = Annotated[int, typer.Option(min=1, help="Consecutive injector episodes with the same prompt: a group.")]
 PublicShare = Annotated[float, typer.Option(min=0.01, max=1, help="Share of the failing tests that solvers are shown.")]
 
 
@@ -57,7 +58,7 @@ def curriculum(
     allow_host: AllowHostOption = None,
     group: Group = 1,
     believable: Believable = None,
-    patience: Annotated[int, typer.Option(min=1, help="Stop after so many episodes in a row without a bug.")] = 40,
+    patience: Annotated[int, typer.Option(min=1, help="Stop after this many episodes in a row without a bug.")] = 40,
     policy: PolicyName = "scripted",
     base_url: BaseUrl = None,
     api_key_env: ApiKeyEnv = None,
@@ -108,7 +109,7 @@ def _refuse_of_a_list(
     for name, given in (("--setup", setup), ("--test", test)):
         refuse(listed and given, name, f"differs by repository: write {name[2:]}='...' behind its source in the list")
     refuse(address and not listed, "--ray-address", "needs a list of sources")
-    refuse(address and order == 2, "--order", "attempts on a cluster are not there: `selfplay solve` makes them later")
+    refuse(address and order == 2, "--order", "a cluster makes no attempts: `selfplay solve` makes them later")
     in_process = policy.startswith(("vllm:", "transformers:"))
     refuse(address and in_process, "--policy", "every host would open the model: serve it, and use openai:MODEL")
 
@@ -121,7 +122,8 @@ def _made(
     unnamed: bool,
     as_json: bool,
 ) -> int:
-    """Make the bugs, with progress shown meanwhile, and print the summary. The exit code: 1 where bugs are lacking."""
+    """Make the bugs, with progress shown meanwhile, and print the summary. Returns the exit code: 1 if there are fewer
+    bugs than requested."""
     from selfplay.commands.curricula import run_list
     from selfplay.commands.curriculum import run_curriculum
     from selfplay.commands.source_list import read_list
@@ -142,7 +144,7 @@ def _made(
 def _maker(
     order: "Order", isolation: tuple[str, str | None, str | None], address: str | None, watcher: "LiveWatcher"
 ) -> "Make":
-    """Who makes the bugs of a list: this process, or a cluster."""
+    """What makes the bugs of a list: this process, or a cluster."""
     from selfplay.commands.curricula import here
 
     if address is None:

@@ -1,5 +1,5 @@
-"""`selfplay eval`: how good a policy is at the bugs of a run, or the injector that made them; with intervals, and
-beside another."""
+"""`selfplay eval`: how good a policy is at the bugs of a run, or the injector that made them; with intervals and
+comparisons."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
@@ -19,21 +19,21 @@ if TYPE_CHECKING:
 
 @app.command("eval")
 def evaluate(
-    run_dir: Annotated[Path, typer.Argument(help="A run's folder, as `selfplay curriculum` or `import` left it.")],
+    run_dir: Annotated[Path, typer.Argument(help="A run's folder from `selfplay curriculum` or `import`.")],
     policy: Annotated[str, typer.Option(help="Who solves, as in `selfplay solve`.")] = "scripted",
-    attempts: Annotated[int, typer.Option(min=1, help="Attempts per bug; those that are missing are made.")] = 4,
+    attempts: Annotated[int, typer.Option(min=1, help="Attempts per bug; missing ones are made.")] = 4,
     role: Annotated[str, typer.Option(help="Who is evaluated: solver, or the injector that made the bugs.")] = "solver",
     against: Annotated[
         str | None,
         typer.Option(
-            help="Compare with the attempts filed under this name; an injector with that of this run's folder."
+            help="Compare with the attempts filed under this name; for an injector, with the run in this folder."
         ),
     ] = None,
-    stored: Annotated[bool, typer.Option("--stored", help="Make no attempt: evaluate those that are stored.")] = False,
+    stored: Annotated[bool, typer.Option("--stored", help="Make no attempt: evaluate the stored ones.")] = False,
     base_url: BaseUrl = None,
     api_key_env: ApiKeyEnv = None,
     option: PolicyOption = None,
-    name: Annotated[str | None, typer.Option(help="The name that the attempts are filed under.")] = None,
+    name: Annotated[str | None, typer.Option(help="The name under which the attempts are filed.")] = None,
     workers: Annotated[int | None, typer.Option(min=1, help="Attempts at a time; one per core if not given.")] = None,
     sandbox: SandboxOption = "bubblewrap",
     image: ImageOption = None,

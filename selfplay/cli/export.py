@@ -28,21 +28,19 @@ def export(
     run_dir: Annotated[list[Path], typer.Argument(help="Folders of runs.")],
     out: Annotated[Path, typer.Option(help="The folder to write: a new one, or an empty one.")],
     form: Annotated[str, typer.Option("--format", help="swebench, swesmith, r2e, harbor or hf.")] = "swebench",
-    min_order: Annotated[int, typer.Option(min=1, max=2, help="Leave bugs of a lower order out.")] = 1,
-    max_order: Annotated[int, typer.Option(min=1, max=2, help="Leave bugs of a higher order out.")] = 2,
-    solve_rate: Annotated[
-        str | None, typer.Option(help="A:B: only bugs of which so large a share of attempts is resolved.")
-    ] = None,
+    min_order: Annotated[int, typer.Option(min=1, max=2, help="Leave out bugs of a lower order.")] = 1,
+    max_order: Annotated[int, typer.Option(min=1, max=2, help="Leave out bugs of a higher order.")] = 2,
+    solve_rate: Annotated[str | None, typer.Option(help="A:B: only bugs with a solve rate in this range.")] = None,
     strategy: Annotated[list[str] | None, typer.Option(help="Only bugs of this strategy. Repeatable.")] = None,
     split: Annotated[
-        str | None, typer.Option(help="A:B: the parts of train and test, such as 80:20, by whole repositories.")
+        str | None, typer.Option(help="A:B: split repositories into train and test, such as 80:20.")
     ] = None,
     public_share: Annotated[
         float | None,
         typer.Option(help="The share of failing tests that the statement shows; as recorded if not given."),
     ] = None,
     statement: Annotated[
-        str, typer.Option(help="What an agent is told: ssr (the tests as a diff), or plain (what fails, in words).")
+        str, typer.Option(help="The agent's statement: ssr (the tests as a diff), or plain (the failures in words).")
     ] = "ssr",
     parquet: AsParquet = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the counts as JSON.")] = False,
@@ -80,4 +78,4 @@ def _told(found: "Exported", out: Path) -> None:
         print_line(f"damaged and left out: {bug}: {why}")
     kind = "Parquet" if any(out.glob("*.parquet")) else "JSON lines"
     print_line(f"tables: {found.table_bytes / 1e6:,.1f} MB of {kind}")
-    print_line(f"{out}/README.md tells what is there and how to use it")
+    print_line(f"{out}/README.md explains the contents and how to use them")

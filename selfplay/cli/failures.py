@@ -1,4 +1,4 @@
-"""Turns errors of the operating system into messages that tell the user what to do: the one place that does.
+"""Turns errors of the operating system into messages that tell the user what to do. No other module does this.
 
 Rooms raise `SelfplayError` when they know more (what was stored, what resumes); all other errors arrive here unchanged.
 """
@@ -10,7 +10,7 @@ import resource
 from selfplay.errors import SelfplayError
 
 SHOWN = 100
-"""Characters of a path in a message; of a longer path both ends are shown."""
+"""The most characters of a path in a message; a longer path is cut in the middle."""
 HINTS = {
     errno.ENOSPC: "Free some space there. What was stored is kept: the same command resumes.",
     errno.EDQUOT: "Free some of your quota. What was stored is kept: the same command resumes.",
@@ -48,7 +48,7 @@ def explained(error: BaseException) -> SelfplayError | None:
 
 
 def too_few(number: int) -> SelfplayError:
-    """The error for a limit of the shell that the command ran into."""
+    """The error for a shell limit that the command hit."""
     what, of, command = LIMITS[number]
     most = resource.getrlimit(what)[0]
     allowed = "no more" if most == resource.RLIM_INFINITY else f"at most {most}"

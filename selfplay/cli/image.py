@@ -15,21 +15,21 @@ DEFAULT_BASE = "python:3.12-bookworm"
 
 @image.callback()
 def _group() -> None:
-    """A group even while it has one command."""
+    """Keeps this a command group while it has one command."""
 
 
 @image.command()
 def build(
     source: Annotated[str, typer.Argument(help="A path, a git URL[@REV], or pypi:NAME[==VERSION].")],
-    base: Annotated[str, typer.Option(help="An image the engine has, with bash, git and Python.")] = DEFAULT_BASE,
+    base: Annotated[str, typer.Option(help="An image in the engine, with bash, git and Python.")] = DEFAULT_BASE,
     tag: Annotated[
-        str | None, typer.Option(help="The image's name; made of the source and its content if not given.")
+        str | None, typer.Option(help="The image's name; by default made from the source and its content.")
     ] = None,
     setup: Annotated[str | None, typer.Option(help="Build the environment with this command instead.")] = None,
     allow_host: AllowHostOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print what was built as JSON.")] = False,
 ) -> None:
-    """Build an image that holds the source at /testbed, its past, and its environment. Use it with:
+    """Build an image with the source at /testbed, its history, and its environment. Use it with:
     selfplay curriculum image: --sandbox docker --image TAG"""
     from selfplay.commands.image import build_image
     from selfplay.report.progress import LiveWatcher

@@ -1,4 +1,4 @@
-"""`selfplay import` and `selfplay world`: tasks of other tools come in, and a bug's world goes out."""
+"""`selfplay import` and `selfplay world`: import tasks of other tools, and write out a bug's world."""
 
 from pathlib import Path
 from typing import Annotated
@@ -19,16 +19,16 @@ def import_rows(
     out: Annotated[Path, typer.Option(help="The run's folder: a new one, or one that rows were imported into.")],
     source: Annotated[
         list[str] | None,
-        typer.Option(help="REPO=SOURCE: where the code of a row's repository is: a folder or a git URL. Repeatable."),
+        typer.Option(help="REPO=SOURCE: the code of a row's repository, a folder or a git URL. Repeatable."),
     ] = None,
     form: Annotated[str | None, typer.Option("--format", help="swebench or swesmith, if rows do not tell.")] = None,
     sandbox: SandboxOption = "bubblewrap",
     image: ImageOption = None,
     runtime: RuntimeOption = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print what came of the rows as JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result of each row as JSON.")] = False,
 ) -> None:
-    """Rows of SWE-bench's, SWE-smith's and R2E-Gym's form, and those that `selfplay export` wrote, as tasks that can be
-    solved, graded and evaluated. Rows that cannot be taken are skipped, counted and named."""
+    """Import rows of SWE-bench, SWE-smith, R2E-Gym or `selfplay export` as tasks that can be solved, graded and
+    evaluated. Rows that cannot be imported are skipped, counted and named."""
     refuse(form not in (None, "swebench", "swesmith"), "--format", "is swebench or swesmith")
     named = [one.partition("=") for one in source or ()]
     refuse(any(not name or not place for name, _, place in named), "--source", "is REPO=SOURCE")
@@ -55,7 +55,7 @@ def world(
     trust: TrustOption = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print where everything is as JSON.")] = False,
 ) -> None:
-    """What a solver gets of a bug, as files: the broken tree, the prompt, and how to hand a patch in."""
+    """Write what a solver gets of a bug as files: the broken tree, the prompt, and how to hand in a patch."""
     from selfplay.commands.world import hand_out
     from selfplay.report.progress import LiveWatcher
 

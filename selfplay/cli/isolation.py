@@ -21,7 +21,7 @@ RuntimeOption = Annotated[str | None, typer.Option("--runtime", help="Docker: a 
 
 
 def opened(sandbox: str, image: str | None, runtime: str | None) -> "Backend":
-    """The backend that was asked for."""
+    """The requested backend."""
     refuse_isolation(sandbox, image, runtime)
     from selfplay.sandbox import open_backend
 

@@ -16,7 +16,7 @@ Out = Annotated[
     Path | None, typer.Option(help="The folder to write: open it with --policy vllm:OUT or transformers:OUT.")
 ]
 Version = Annotated[
-    int | None, typer.Option(min=0, help="Of the model that is trained; the newest that sampled if not given.")
+    int | None, typer.Option(min=0, help="The version of the model to train; by default the newest that sampled.")
 ]
 
 
@@ -31,11 +31,11 @@ def learn(
     version: Version = None,
     weak: WeakOption = "refuse",
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only the table of `credit`, with what keeps each episode from teaching.")
+        bool, typer.Option("--dry-run", help="Only show the table of `credit`, with why episodes give no gradient.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary, or the credit, as JSON.")] = False,
 ) -> None:
-    """One update of a model from the episodes of both roles: credit, filters, loss, step, weights."""
+    """Make one update of a model from the episodes of both roles: credit, filters, loss, step, weights."""
     refuse(out is None and not dry_run, "--out", "is needed, or --dry-run")
     from selfplay.commands import learn as command
     from selfplay.commands.credit import CreditOrder

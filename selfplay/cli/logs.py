@@ -17,7 +17,7 @@ FORMS = ("swebench", "swesmith", "r2e")
 
 @app.command()
 def logs(
-    run_dir: Annotated[list[Path], typer.Argument(help="Folders of runs, those that were exported.")],
+    run_dir: Annotated[list[Path], typer.Argument(help="Folders of the exported runs.")],
     predictions: Annotated[
         Path, typer.Option(help="JSON or JSON lines of instance_id and model_patch, such as predictions/gold.jsonl.")
     ],
@@ -30,13 +30,13 @@ def logs(
     trust: TrustOption = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print which have no log as JSON.")] = False,
 ) -> None:
-    """Run a dataset's own evaluation of predictions in sandboxes, without an engine, and write a log of each for the
-    grader of its tool. Exit 0: every prediction has a log, 1: one has none."""
+    """Run a dataset's own evaluation of predictions in sandboxes, without a container engine, and write a log of each
+    for its tool's grader. Exit 0: every prediction has a log, 1: one has none."""
     refuse(form not in FORMS, "--format", f"is one of {', '.join(FORMS)}")
     from selfplay.commands.logs import LOG, LogsOrder, run_logs
     from selfplay.report.progress import LiveWatcher
 
-    backend, allowed = opened(sandbox, image, runtime), [trusted(run, trust) for run in run_dir]  # each is asked for
+    backend, allowed = opened(sandbox, image, runtime), [trusted(run, trust) for run in run_dir]  # ask for each run
     order = LogsOrder(tuple(run_dir), predictions, out, form, workers, any(allowed))
     with LiveWatcher() as watcher:
         failed = run_logs(order, backend, lambda total: watcher.expect(total, "running"), watcher.done)

@@ -17,7 +17,7 @@ def doctor(
     runtime: RuntimeOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print what was found as JSON.")] = False,
 ) -> None:
-    """Try every backend here. Exit 0: the one that would be used isolates as promised, 1: it does not."""
+    """Try every backend here. Exit 0: the backend that would be used isolates as promised, 1: it does not."""
     refuse_isolation(sandbox, image, runtime)
     from selfplay.commands.doctor import diagnose
     from selfplay.report.diagnosis import diagnosis_page

@@ -1,4 +1,4 @@
-"""What commands print on standard output: pages for people, JSON for programs. The one place that does.
+"""Prints commands' results on standard output: pages for people, JSON for programs. No other module prints there.
 
 When the reader closes the pipe (`selfplay show RUN | head`), the command ends silently, as shell tools do: exit code
 141, which is 128 plus the number of SIGPIPE.
@@ -26,8 +26,8 @@ def print_line(line: str) -> None:
 
 
 def print_json(value: Any) -> None:
-    """A value for programs, written piece by piece: as one text, a large one would take several times its size. All
-    that controls a terminal is escaped, as JSON does it in ASCII."""
+    """A value for programs, written piece by piece, since a large text would take several times its size. ASCII JSON
+    escapes everything that controls a terminal."""
     try:
         for piece in json.JSONEncoder(indent=2).iterencode(value):
             sys.stdout.write(piece)

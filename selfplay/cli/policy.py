@@ -11,7 +11,7 @@ BaseUrl = Annotated[
     str | None, typer.Option(help="openai: the endpoint, as https://host/v1 (or OPENAI_BASE_URL in the environment).")
 ]
 ApiKeyEnv = Annotated[
-    str | None, typer.Option(help="openai: the environment variable that holds the key (OPENAI_API_KEY if not given).")
+    str | None, typer.Option(help="openai: the environment variable with the key (OPENAI_API_KEY if not given).")
 ]
 PolicyOption = Annotated[
     list[str] | None,

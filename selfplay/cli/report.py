@@ -1,4 +1,4 @@
-"""`selfplay report`: a run as a page of HTML, or served while it goes on."""
+"""`selfplay report`: a run as an HTML page, or served while it continues."""
 
 from pathlib import Path
 from typing import Annotated
@@ -18,13 +18,13 @@ def report(
     run_dir: Annotated[Path, typer.Argument(help="A run's folder.")],
     out: Annotated[Path | None, typer.Option(help="The file to write (default: report.html in the run).")] = None,
     size: Annotated[int | None, typer.Option(min=1, max=500, help="MB of the file, at most; 15 if not given.")] = None,
-    serve: Annotated[bool, typer.Option("--serve", help="Follow the run on this machine's own address.")] = False,
+    serve: Annotated[bool, typer.Option("--serve", help="Serve the page on this machine and follow the run.")] = False,
     port: Annotated[int | None, typer.Option(min=0, max=65535, help="With --serve; 8137 if not given.")] = None,
 ) -> None:
-    """Write a run as one file of HTML that needs no network: figures, every bug with its diffs, checks and attempts,
-    its episodes step by step, the curves of a training run. --serve follows a run that goes on. It is only read."""
+    """Write a run as one HTML file that needs no network: figures, every bug with its diffs, checks and attempts, its
+    episodes step by step, the curves of a training run. --serve follows a running one. The run is not changed."""
     refuse(serve and out is not None, "--out", "makes no sense with --serve, which writes no file")
-    refuse(serve and size is not None, "--size", "makes no sense with --serve, which asks for what is looked at")
+    refuse(serve and size is not None, "--size", "makes no sense with --serve, which loads pages on demand")
     refuse(port is not None and not serve, "--port", "needs --serve")
     if serve:
         _serve(run_dir, PORT if port is None else port)

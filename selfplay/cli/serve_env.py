@@ -18,7 +18,7 @@ def serve_env(
     ] = None,
     port: Annotated[int, typer.Option(min=0, max=65535, help="A port of this machine; 0: any free one.")] = 0,
     strategy: Annotated[
-        str, typer.Option(help="Of the injector: removal, history, direct, feature, or mix.")
+        str, typer.Option(help="The injector's: removal, history, direct, feature, or mix.")
     ] = "direct",
     seed: Annotated[int, typer.Option(help="Fixes the injector's prompts.")] = 0,
     setup: Annotated[str | None, typer.Option(help="Build the environment with this command instead.")] = None,
@@ -29,9 +29,13 @@ def serve_env(
     ] = None,
     prompts: Annotated[int, typer.Option(min=1, help="How many prompts the injector is offered.")] = 64,
     sessions: Annotated[int, typer.Option(min=1, help="Episodes at once, at most.")] = 64,
-    silent: Annotated[float, typer.Option(min=1, help="Close a session whose trainer says nothing for so long.")] = 900,
-    calls: Annotated[int, typer.Option(min=1, help="Calls of an episode, at most.")] = 128,
-    seconds: Annotated[float, typer.Option(min=1, help="Seconds of an episode, the trainer's included.")] = 1800,
+    silent: Annotated[
+        float, typer.Option(min=1, help="Close a session after this many seconds without a request.")
+    ] = 900,
+    calls: Annotated[int, typer.Option(min=1, help="The most calls of an episode.")] = 128,
+    seconds: Annotated[
+        float, typer.Option(min=1, help="The most seconds of an episode, including the trainer's.")
+    ] = 1800,
     sandbox: SandboxOption = "bubblewrap",
     image: ImageOption = None,
     runtime: RuntimeOption = None,

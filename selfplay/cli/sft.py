@@ -17,38 +17,40 @@ def sft(
     out: Annotated[Path, typer.Option(help="The folder to write: open it with --policy vllm:OUT or transformers:OUT.")],
     role: Annotated[str, typer.Option(help="injector, solver or both.")] = "both",
     strict: Annotated[
-        bool, typer.Option("--strict", help="Only episodes that handed in, without a malformed call.")
+        bool, typer.Option("--strict", help="Only episodes that submitted, without a malformed call.")
     ] = False,
     render: Annotated[
         bool, typer.Option("--render", help="Render episodes of another model's tokens in this model's template.")
     ] = False,
     repeats: Annotated[
-        bool, typer.Option("--repeats", help="Keep lessons that say what another said, as the first stage of each bug.")
+        bool, typer.Option("--repeats", help="Keep duplicate lessons, such as the first stage of each bug.")
     ] = False,
     scripted: Annotated[
-        bool, typer.Option("--scripted", help="Scripts' own episodes too: long programs, no example for a model.")
+        bool, typer.Option("--scripted", help="Scripts' own episodes too: long programs, poor examples for a model.")
     ] = False,
-    observation_chars: Annotated[int, typer.Option(min=100, help="Of a script's episode: characters shown.")] = 16_000,
-    budget: Annotated[int, typer.Option(min=2, help="Tokens of a packed row, and the most of one sequence.")] = 8192,
+    observation_chars: Annotated[
+        int, typer.Option(min=100, help="The most characters of an observation in a script's episode.")
+    ] = 16_000,
+    budget: Annotated[int, typer.Option(min=2, help="Tokens of a packed row, and of the longest sequence.")] = 8192,
     too_long: Annotated[str, typer.Option(help="Longer sequences: refuse, cut (keep the beginning), leave-out.")] = (
         "refuse"
     ),
-    held_out: Annotated[float, typer.Option(min=0, max=0.9, help="Share of bugs that are only measured.")] = 0.1,
+    held_out: Annotated[float, typer.Option(min=0, max=0.9, help="Share of bugs that only measure the loss.")] = 0.1,
     epochs: Annotated[int, typer.Option(min=1)] = 3,
     batch: Annotated[int, typer.Option(min=1, help="Sequences of a step.")] = 8,
     patience: Annotated[int, typer.Option(min=1, help="Epochs without a lower held-out loss before it stops.")] = 1,
     lr: Annotated[float, typer.Option(min=0, help="Learning rate.")] = 1e-5,
-    warmup: Annotated[int, typer.Option(min=0, help="Steps until it is reached.")] = 5,
+    warmup: Annotated[int, typer.Option(min=0, help="Steps until the learning rate is reached.")] = 5,
     schedule: Annotated[
-        str, typer.Option(help="Of the learning rate: constant, or cosine (falls to 0 at the last step).")
+        str, typer.Option(help="The learning rate: constant, or cosine (falls to 0 at the last step).")
     ] = "constant",
     seed: Annotated[int, typer.Option(help="Fixes the order and which bugs are held out.")] = 0,
-    precision: Annotated[str, typer.Option(help="Of the computation: bf16 or fp32")] = "bf16",
+    precision: Annotated[str, typer.Option(help="Precision of the computation: bf16 or fp32.")] = "bf16",
     keep_activations: Annotated[
         bool, typer.Option("--keep-activations", help="Faster, and takes more memory: about 1.4 MB a token for 135M.")
     ] = False,
     lora: Annotated[
-        int | None, typer.Option(min=1, help="Train adapters of this rank alone; OUT is the model with them added.")
+        int | None, typer.Option(min=1, help="Train only adapters of this rank; OUT is the model with them added.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
 ) -> None:
@@ -89,7 +91,7 @@ def told(summary: dict[str, Any], out: Path) -> list[str]:
     ]
     lines += [f"left out, {name}: {number}" for name, number in lessons.items() if name not in kinds]
     if loss["before"] is not None:
-        verdict = "" if loss["after"] < loss["before"] else ": NOT lower, the model that was given is better"
+        verdict = "" if loss["after"] < loss["before"] else ": NOT lower, the initial model is better"
         lines.append(
             f"held-out loss ({held['examples']} examples): {loss['before']:.4f} before, {loss['after']:.4f} "
             f"after epoch {summary['best_epoch']}{verdict}"

@@ -1,4 +1,4 @@
-"""`selfplay show`: a run, a bug or a trajectory, also while the run goes on."""
+"""`selfplay show`: a run, a bug or a trajectory, also of a running run."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -19,9 +19,9 @@ def show(
     path: Annotated[Path, typer.Argument(help="A bug's folder, a run's, or a trajectory.")],
     as_json: Annotated[bool, typer.Option("--json", help="Print what is shown as JSON.")] = False,
 ) -> None:
-    """Show a bug: what was broken where, which tests see it, who solved it, both diffs. Of a run: its bugs and their
-    figures, and the steps of its training. Of a trajectory: every call and what it gave. Nothing is changed, and a run
-    that goes on may be shown."""
+    """Show a bug: what was broken where, which tests see it, who solved it, both diffs. For a run: its bugs and their
+    figures, and the steps of its training. For a trajectory: every call and its result. Nothing is changed, and the run
+    may still be running."""
     from selfplay.commands.show import look
     from selfplay.report.progress import LiveWatcher
 

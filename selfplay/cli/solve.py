@@ -16,8 +16,8 @@ from selfplay.cli.weak import WeakOption, weak_chosen
 
 @app.command()
 def solve(
-    run_dir: Annotated[Path, typer.Argument(help="A run's folder, as `selfplay curriculum` left it.")],
-    attempts: Annotated[int, typer.Option(min=1, help="Attempts per bug; more than there are goes on.")] = 8,
+    run_dir: Annotated[Path, typer.Argument(help="A run's folder from `selfplay curriculum`.")],
+    attempts: Annotated[int, typer.Option(min=1, help="Attempts per bug, including stored ones.")] = 8,
     policy: Annotated[
         str,
         typer.Option(
@@ -34,9 +34,9 @@ def solve(
     ] = None,
     bug: Annotated[
         list[str] | None,
-        typer.Option(help="Attempt this bug alone; its id, or a beginning that no other has. Repeatable."),
+        typer.Option(help="Attempt only this bug: its id or a unique prefix. Repeatable."),
     ] = None,
-    promote: Annotated[int, typer.Option(min=0, help="Make up to so many second-order bugs of each bug.")] = 0,
+    promote: Annotated[int, typer.Option(min=0, help="Make up to this many second-order bugs of each bug.")] = 0,
     workers: Annotated[int | None, typer.Option(min=1, help="Attempts at a time; one per core if not given.")] = None,
     counterfactual: Annotated[bool, typer.Option(help="Also run the tests made impossible.")] = True,
     unauditable: Annotated[
@@ -66,6 +66,6 @@ def solve(
 
 
 def _refuse_for_controls(policy: str, promote: int, name: str | None) -> None:
-    refuse(promote and policy in CONTROLS, "--promote", f"the attempts of {policy} are a control: none becomes a bug")
-    refuse(name and policy in CONTROLS, "--name", f"a control's attempts are filed under its own name, {policy}")
+    refuse(promote and policy in CONTROLS, "--promote", f"{policy} is a control: its attempts do not become bugs")
+    refuse(name and policy in CONTROLS, "--name", f"a control's attempts are always filed under {policy}")
     refuse(name in CONTROLS, "--name", f"{name} is the name of a control")

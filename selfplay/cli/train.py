@@ -31,7 +31,7 @@ def train(
         typer.Option("--ray-address", help="Join this Ray cluster (HOST:PORT, or auto)."),
     ] = None,
     plan: Annotated[
-        bool, typer.Option("--plan", help="Start nothing: print where everything lies, what memory and hours it takes.")
+        bool, typer.Option("--plan", help="Start nothing: print where everything runs, and its memory and hours.")
     ] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the figures of every step, or the plan, as JSON.")
@@ -69,7 +69,7 @@ def train(
 
 
 def _show_plan(config: "TrainConfig", as_json: bool) -> int:
-    """Print the plan. The exit code: 1 where it does not fit."""
+    """Print the plan. Returns the exit code: 1 if it does not fit."""
     from selfplay.commands.training.plan import planned
     from selfplay.report.plan import plan_page
 

@@ -1,4 +1,4 @@
-"""`selfplay trajectories`: what was played, for others to learn from."""
+"""`selfplay trajectories`: played episodes as training data for models."""
 
 from collections import Counter
 from pathlib import Path
@@ -27,15 +27,15 @@ def demonstrate(
     run_dir: Annotated[Path, typer.Argument(help="A run's folder.")],
     workers: Annotated[int | None, typer.Option(min=1, help="Bugs at a time (default: one per core).")] = None,
     short: Annotated[
-        bool, typer.Option("--short", help="Repairs without seeing a test fail and pass: for very small contexts.")
+        bool, typer.Option("--short", help="Repairs without running a test: for very small contexts.")
     ] = False,
     sandbox: SandboxOption = "bubblewrap",
     image: ImageOption = None,
     runtime: RuntimeOption = None,
     trust: TrustOption = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print what came of each bug as JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the result of each bug as JSON.")] = False,
 ) -> None:
-    """Plant each bug of a run once more, and repair it: short lessons for both roles, which `export` then takes. It
+    """Plant each bug of a run again and repair it: short lessons for both roles, which `export` then writes. It
     resumes."""
     from selfplay.commands.demonstrate import demonstrate as show
     from selfplay.curriculum import open_existing
@@ -65,17 +65,19 @@ def export(
     out: Annotated[Path, typer.Option(help="The file to write: .jsonl, or .jsonl.zst (packed with Zstandard).")],
     role: Annotated[str, typer.Option(help="injector, solver or both.")] = "both",
     tokenizer: Annotated[
-        str | None, typer.Option(help="A model's folder or hub name: adds its exact input_ids and their labels.")
+        str | None, typer.Option(help="A model's folder or hub name: adds exact input_ids and labels.")
     ] = None,
-    observation_chars: Annotated[int, typer.Option(min=100, help="Of a script's episode: characters shown.")] = 16_000,
-    most_tokens: Annotated[int | None, typer.Option(min=1, help="Leave longer examples out.")] = None,
+    observation_chars: Annotated[
+        int, typer.Option(min=100, help="The most characters of an observation in a script's episode.")
+    ] = 16_000,
+    most_tokens: Annotated[int | None, typer.Option(min=1, help="Leave out longer examples.")] = None,
     scripted: Annotated[
-        bool, typer.Option("--scripted", help="Scripts' own episodes too: long programs, no example for a model.")
+        bool, typer.Option("--scripted", help="Scripts' own episodes too: long programs, poor examples for a model.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the counts as JSON.")] = False,
 ) -> None:
-    """Demonstrations of a run and its models' successes as supervised examples: messages, and with --tokenizer the
-    columns that TRL and axolotl train on (docs/lessons.md)."""
+    """Write demonstrations of a run and its models' successes as supervised examples: messages, and with --tokenizer
+    the columns of TRL and axolotl (docs/lessons.md)."""
     refuse(most_tokens and not tokenizer, "--most-tokens", "needs --tokenizer, whose tokens it counts")
     from selfplay.commands.lessons import LessonOrder, write_lessons
     from selfplay.report.progress import LiveWatcher

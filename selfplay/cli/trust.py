@@ -1,4 +1,4 @@
-"""Asks, on a terminal and once, for what a shared run wants beyond a build in a sandbox; the same for every command."""
+"""Asks the user once, on a terminal, to allow what a shared run wants beyond a build in a sandbox."""
 
 import sys
 from pathlib import Path
@@ -17,7 +17,7 @@ TrustOption = Annotated[
 
 
 def trusted(path: Path, trust: bool) -> bool:
-    """Whether what the bugs at `path` want is allowed as a whole. On a terminal each wish is shown and asked for, and a
+    """Whether everything that the bugs at `path` want is allowed. On a terminal each wish is shown and asked for, and a
     yes is remembered; elsewhere the command itself refuses what is not allowed. Raises `SelfplayError`."""
     if trust or not (sys.stdin.isatty() and sys.stderr.isatty()):
         return trust
@@ -37,7 +37,7 @@ def trusted(path: Path, trust: bool) -> bool:
                 require([wish], trust=False)
             seen.add(wish)
             noted &= allow(wish)
-    return not noted  # what could not be written down is allowed for this time
+    return not noted  # a yes that could not be recorded counts this time
 
 
 def asked(wish: "Wish") -> bool:

@@ -1,4 +1,4 @@
-"""`--weak`: what becomes of resolved grades that are weakly assured; the same for every command that grades."""
+"""`--weak`: how resolved but weakly assured grades are treated; the same for every command that grades."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,7 +15,7 @@ WeakOption = Annotated[
 
 
 def weak_chosen(word: str) -> "Weak":
-    """The setting of that name; any other is a mistake in the command."""
+    """The setting of that name. Raises `typer.BadParameter` for any other."""
     from selfplay.oracle.assurance import CHOICES
 
     found = next((one for one in CHOICES if one == word), None)

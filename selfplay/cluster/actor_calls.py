@@ -1,6 +1,6 @@
-"""Waiting for an actor: a deadline for every call, and a call that nobody waits for any more is cancelled there too.
+"""Waiting for an actor: every call has a deadline, and an abandoned call is also cancelled in the actor.
 
-What a call may end with is an answer, `ActorLost`, or `ActorAway`, which is one kind of the former.
+A call ends with an answer, `ActorLost`, or `ActorAway`, a subclass of `ActorLost`.
 """
 
 import asyncio
@@ -13,26 +13,26 @@ from ray.exceptions import ActorUnavailableError, RayError, RayTaskError
 T = TypeVar("T")
 CLOSE_SECONDS = 60.0
 LOOK_EVERY = 1.0
-"""Seconds between two looks at an actor that is awaited or looked after."""
+"""Seconds between two checks of an actor."""
 
 
 class ActorLost(Exception):
-    """The actor died, failed in a way that is no answer, does not answer in time, or what it answered is gone."""
+    """The actor died, failed unexpectedly or did not answer in time, or its answer was lost."""
 
 
 class ActorAway(ActorLost):
-    """Ray is starting the actor again, or waits for a node with room for it; or it cannot be reached."""
+    """Ray is restarting the actor or waits for a node with room for it, or the actor is unreachable."""
 
 
 async def answered(call: Any, seconds: float) -> Any:
-    """What the call returns. `seconds`: how long it is waited for. Raises `ActorLost`."""
+    """The call's result, awaited for at most `seconds`. Raises `ActorLost`."""
     try:
         async with asyncio.timeout(seconds):
             return await call
-    except RayTaskError as error:  # before TimeoutError: it is also of the kind that the actor raised
+    except RayTaskError as error:  # before TimeoutError: it also has the actor's exception type
         raise ActorLost(f"it failed: {_last_line(error)}") from error
     except ActorUnavailableError as error:
-        raise ActorAway("the actor is being started again") from error
+        raise ActorAway("the actor is being restarted") from error
     except RayError as error:
         raise ActorLost(f"the actor was lost: {_last_line(error)}") from error
     except TimeoutError as error:
@@ -44,7 +44,7 @@ async def answered(call: Any, seconds: float) -> Any:
 
 
 async def all_of(waiting: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
-    """All results. When one raises, the others are cancelled and awaited: none outlives Ray."""
+    """All results. If one raises, the others are cancelled and awaited, so that none outlives Ray."""
     tasks = [asyncio.ensure_future(one) for one in waiting]
     try:
         return list(await asyncio.gather(*tasks))
@@ -55,7 +55,7 @@ async def all_of(waiting: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
 
 
 async def ended(actors: Sequence[Any]) -> None:
-    """Let actors close what they hold, and end them, whatever became of them."""
+    """Let actors free what they hold, and end them, even if they are dead."""
     await asyncio.gather(*(answered(one.close.remote(), CLOSE_SECONDS) for one in actors), return_exceptions=True)
     for one in actors:
         ray.kill(one)
@@ -67,7 +67,7 @@ def _last_line(error: Exception) -> str:
 
 
 def _cancelled(call: Any) -> None:
-    """Cancel it there. It may have ended meanwhile, and its actor; without Ray there is nothing to cancel."""
+    """Cancel the call in its actor. Either may have ended meanwhile; without Ray there is nothing to cancel."""
     try:
         if ray.is_initialized():
             ray.cancel(call)

@@ -1,4 +1,4 @@
-"""Starts the actors of a run: what each needs of a machine, and how often Ray starts one again."""
+"""Starts the actors of a run: the resources of each, and how often Ray restarts it."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -13,7 +13,7 @@ from selfplay.rollout.model_player import Opened
 
 ALWAYS = -1
 CALLS = 4096
-"""How many calls an actor takes at once: an engine, all that its episodes ask for."""
+"""How many calls an actor takes at once: for an engine, all its episodes' requests."""
 
 
 def engine_actors(wanted: Cluster, open_model: Callable[[], Awaitable[Opened]]) -> list[Any]:
@@ -34,13 +34,13 @@ def host_actors(wanted: Cluster) -> list[Any]:
 
 
 def rank_actor(wanted: Cluster, rank: int) -> Any:
-    """One rank of the trainer. It is not restarted by itself: the others would wait for it."""
+    """One rank of the trainer. Ray does not restart it alone: the other ranks would hang."""
     threads = None if wanted.trainer_gpus else threads_of(wanted.trainers)
     return ray.remote(RankActor).options(**_placed(wanted.trainer_gpus)).remote(rank, wanted.trainers, threads)
 
 
 def _placed(gpus: int, **more: Any) -> dict[str, Any]:
-    """Options of an actor that computes. Without a GPU it takes the cores that it finds: Ray's own default is one."""
+    """Options of an actor that computes. Without a GPU it uses the machine's cores: Ray's default is one."""
     if gpus:
         return {"num_gpus": gpus, "num_cpus": 0, **more}
     threads = {"OMP_NUM_THREADS": str(threads_of(1))}

@@ -1,7 +1,7 @@
-"""An engine as a Ray actor: a model in a process of its own, which samples for episodes on any machine.
+"""An engine as a Ray actor: a model in its own process, which samples for episodes on any machine.
 
-An actor that Ray restarted holds the weights that the model was opened with. Until it is told which weights are the
-present ones it refuses requests, and so it does when it missed an update: no token is staler than was allowed.
+A restarted actor has the initial weights. It refuses requests until it gets the current weights, and also when it
+missed an update, so that no token is staler than allowed.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ from selfplay.rollout.model_player import Opened, Receiving, Reloadable, TokenEn
 
 @dataclass(frozen=True)
 class EngineFacts:
-    """What is known of an opened engine. `seeded`: whether each message has its own seed."""
+    """Facts about an opened engine. `seeded`: whether each message has its own seed."""
 
     name: str
     context: int
@@ -24,8 +24,8 @@ class EngineFacts:
 
 @dataclass(frozen=True)
 class State:
-    """`version`: of the weights it samples with; None before it is told which are the present ones. `met`: the name of
-    the group in which it last received weights."""
+    """`version`: of its weights; None before it gets the current ones. `met`: the name of the group in which it last
+    received weights."""
 
     version: int | None
     met: str | None
@@ -33,7 +33,7 @@ class State:
 
 @dataclass(frozen=True)
 class NotReady:
-    """The engine does not have the weights that were asked for."""
+    """The engine does not have the requested weights."""
 
 
 class EngineActor:
@@ -48,7 +48,7 @@ class EngineActor:
         self._opening = asyncio.Lock()
 
     async def open(self) -> EngineFacts | ModelError:
-        """Open the model, if it is not."""
+        """Open the model, if it is not open."""
         async with self._opening:
             if self._facts is None:
                 try:
@@ -64,7 +64,7 @@ class EngineActor:
     async def sample(
         self, prompt: Sequence[int], sampling: Sampling, stop: Sequence[int], least: int
     ) -> Sample | ModelError | NotReady:
-        """As `TokenModel.sample`, by weights of version `least` or a later one."""
+        """Like `TokenModel.sample`, with weights of version `least` or later."""
         if self._engine is None or self._version is None or self._version < least:
             return NotReady()
         try:
@@ -73,7 +73,7 @@ class EngineActor:
             return error
 
     async def reload(self, folder: str | None, version: int) -> ModelError | None:
-        """Sample with the weights in `folder` from now on; None: with those that the model was opened with."""
+        """Sample with the weights in `folder` from now on; None: with the initial weights."""
         if folder is not None:
             if not isinstance(self._engine, Reloadable):
                 return ModelError("this model cannot take new weights", "Train with vllm or transformers.")
@@ -96,7 +96,7 @@ class EngineActor:
         return None
 
     async def state(self) -> State:
-        """What it has."""
+        """The version of its weights and the group in which it received them."""
         return State(self._version, self._met)
 
     async def close(self) -> None:

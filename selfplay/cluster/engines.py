@@ -1,5 +1,5 @@
-"""All engines of a run. On the driver: new weights for each, in time, and for each that Ray restarted. On a host: the
-model as an episode sees it, whichever engine samples for it.
+"""All engines of a run. On the driver: gives new weights to each engine, also after a restart. On a host: the model as
+an episode sees it, whichever engine samples.
 """
 
 import asyncio
@@ -21,23 +21,23 @@ from selfplay.errors import SelfplayError
 
 log = logging.getLogger(__name__)
 OPEN_SECONDS, ALIVE_SECONDS = 1800.0, 60.0
-"""How long an engine may take to open, and to say that it lives."""
+"""How long an engine may take to open, and to answer that it is alive."""
 AWAY_SECONDS = 3600.0
-"""How long an engine may take to be placed at first, and how long no engine at all may be there."""
+"""How long an engine may take to be placed at first, and how long all engines may be away."""
 SAMPLE_SECONDS = 3600.0
-"""How long an answer may take."""
+"""The time limit of an answer."""
 FAILURES = 5
 """Failures of one engine in a row that end the run."""
 NO_ENGINE = 900.0
-"""Seconds for which an episode looks for an engine that is ready."""
+"""Seconds for which an episode looks for a ready engine."""
 
 
 @dataclass
 class Engines:
-    """The engines, on the driver. `actors`: Ray handles. `weights`: how new ones come to them. An engine that does not
-    take them is killed, and Ray starts it anew: one that is paused for ever would keep its requests. `failed`: told of
-    an error that ends the run while nothing is synced. `synced`: the version that every engine has that is not away;
-    `facts`: what is known of them once they are open."""
+    """The engines, on the driver. `actors`: Ray handles. `weights`: how new weights reach them. An engine that does not
+    take them is killed and restarted by Ray: if it hung, it would keep its requests. `failed`: called with an error
+    that ends the run between syncs. `synced`: the version of every engine that is not away; `facts`: facts about the
+    opened engines."""
 
     actors: Sequence[Any]
     weights: Weights = field(default_factory=Folder)
@@ -51,28 +51,27 @@ class Engines:
     _watches: list[asyncio.Task[None]] = field(default_factory=list)
 
     async def open(self) -> None:
-        """Open every engine. Raises `ModelError`, and `ClusterError` when one keeps dying."""
+        """Open every engine. Raises `ModelError`, and `ClusterError` if one keeps dying."""
         await self._some_synced(everyone=True)
         self._watches = [asyncio.create_task(self._watched(number)) for number in range(len(self.actors))]
 
     async def sync(self, learner: Writes) -> None:
-        """Let every engine sample with the learner's weights. One that Ray is starting again gets them when it is
-        there; until then it samples nothing. Raises `ClusterError` when one keeps failing, or all stay away, and what
-        the learner raises."""
+        """Give every engine the learner's weights. One that Ray is restarting gets them when it is back, and samples
+        nothing before. Raises `ClusterError` if one keeps failing or all stay away, and the learner's errors."""
         await self.weights.offer(learner)
         await self._given_at_once()
         await self._some_synced()
         self.synced = self.weights.version
 
     async def close(self) -> None:
-        """End the engines, whatever became of them."""
+        """End the engines, even if they are dead."""
         for watch in self._watches:
             watch.cancel()
         await asyncio.gather(*self._watches, return_exceptions=True)
         await ended(self.actors)
 
     async def _watched(self, number: int) -> None:
-        """Look after one engine for as long as the run takes."""
+        """Watch one engine for the whole run."""
         while True:
             await asyncio.sleep(LOOK_EVERY)
             try:
@@ -82,7 +81,7 @@ class Engines:
                 return
 
     async def _some_synced(self, everyone: bool = False) -> None:
-        """Wait until one engine, or every one, samples with the present weights."""
+        """Wait until one engine, or every engine, has the current weights."""
         until = asyncio.get_running_loop().time() + AWAY_SECONDS
         while True:
             found = await all_of([self._synced(number) for number in range(len(self.actors))])
@@ -91,12 +90,12 @@ class Engines:
             if asyncio.get_running_loop().time() > until:
                 raise ClusterError(
                     f"{found.count(False)} engines have not come back for {AWAY_SECONDS:.0f} s",
-                    f"Has the cluster a node with room for them? {RESUMES}",
+                    f"Does the cluster have a node with room for them? {RESUMES}",
                 )
             await asyncio.sleep(LOOK_EVERY)
 
     async def _given_at_once(self) -> None:
-        """Give the weights to all engines that are open, together. Whom it fails for is seen to afterwards."""
+        """Give the weights to all open engines together. Failed ones are handled afterwards."""
         free = [number for number in range(len(self.actors)) if not self._lock(number).locked()]
         async with AsyncExitStack() as held:
             for number in free:
@@ -110,8 +109,8 @@ class Engines:
                     await self._anew(number, failure)
 
     async def _synced(self, number: int) -> bool:
-        """Give one engine the present weights, however often it has to be started for that; False for one that is
-        away. One that dies while it is opened or takes weights has failed."""
+        """Give one engine the current weights, restarting it as often as needed; False if it is away. An engine that
+        dies while it opens or takes weights counts as failed."""
         async with self._lock(number):
             while True:
                 actor = self.actors[number]
@@ -128,7 +127,7 @@ class Engines:
                     self.facts = await _opened(actor)
                 except ModelError as error:
                     if not self._watches:
-                        raise  # it cannot be opened at all
+                        raise  # the model cannot be opened
                     await self._anew(number, error)
                 except ActorLost as error:
                     await self._anew(number, error)
@@ -141,36 +140,36 @@ class Engines:
         return self._locks.setdefault(number, asyncio.Lock())
 
     def _has(self, state: State) -> bool:
-        """Whether an engine has the present weights."""
+        """Whether an engine has the current weights."""
         return state.version is not None and state.version >= self.weights.version
 
     def _behind(self, state: State) -> bool:
-        """Whether an engine is open, and only needs the present weights."""
+        """Whether an engine is open and only lacks the current weights."""
         return state.version is not None and not self._has(state)
 
     async def _state(self, number: int) -> State | None:
-        """None when it does not say."""
+        """An engine's state; None if it does not answer."""
         try:
             return await self._asked(number)
         except ActorLost:
             return None
 
     async def _asked(self, number: int) -> State:
-        """What an engine says it has. Raises `ActorLost`."""
+        """An engine's state. Raises `ActorLost`."""
         try:
             return cast(State, await answered(self.actors[number].state.remote(), self._patience(number)))
         finally:
             self._answered.add(number)
 
     def _patience(self, number: int) -> float:
-        """How long an engine may be silent. The first answer comes when Ray has found a place for it."""
+        """How long an engine may be silent. Before its first answer, Ray must find a place for it."""
         return ALIVE_SECONDS if number in self._answered else AWAY_SECONDS
 
     async def _anew(self, number: int, error: Exception) -> None:
-        """Start an engine anew that failed. Raises `ClusterError` when it is one time too many."""
+        """Restart a failed engine. Raises `ClusterError` after too many failures."""
         self.restarted += 1
         self._failures[number] = self._failures.get(number, 0) + 1
-        log.warning("engine %d: %s; it is started anew", number, error)
+        log.warning("engine %d: %s; it is restarted", number, error)
         if self._failures[number] >= FAILURES:
             raise ClusterError(f"engine {number} failed {FAILURES} times in a row: {error}", RESUMES) from error
         ray.kill(self.actors[number], no_restart=False)
@@ -187,8 +186,8 @@ async def _opened(actor: Any) -> EngineFacts:
 
 @dataclass
 class RemoteEngine:
-    """The engines as one `TokenModel`, on a host. Every episode stays with one of them while that lives: its cache has
-    the conversation's prefix."""
+    """The engines as one `TokenModel`, on a host. Every episode stays with one engine while it lives, since its cache
+    has the conversation's prefix."""
 
     actors: Sequence[Any]
     name: str
@@ -196,18 +195,18 @@ class RemoteEngine:
     least: int = 0
 
     def session(self, role: str, name: str) -> TokenModel:
-        """The model for the episode of this name; all roles have the same."""
+        """The model for the episode of this name; the same for all roles."""
         return _Session(self, self.name, self.context, zlib.crc32(name.encode()))
 
     def at_least(self, version: int) -> None:
-        """From now on no engine answers that missed the update to this version."""
+        """From now on, engines with older weights than this version refuse requests."""
         self.least = max(self.least, version)
 
     async def sample(self, prompt: Sequence[int], sampling: Sampling, stop: Sequence[int], first: int = 0) -> Sample:
-        """Tokens after `prompt`, by engine `first` or the next one that is ready. Raises `ModelError`."""
+        """Tokens after `prompt`, from engine `first` or the next ready one. Raises `ModelError`."""
         until, turn = asyncio.get_running_loop().time() + NO_ENGINE, first
         while True:
-            actor, why = self.actors[turn % len(self.actors)], "it does not have the present weights"
+            actor, why = self.actors[turn % len(self.actors)], "it does not have the current weights"
             try:
                 call = actor.sample.remote(tuple(prompt), sampling, tuple(stop), self.least)
                 found = await answered(call, SAMPLE_SECONDS)

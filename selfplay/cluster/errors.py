@@ -1,4 +1,4 @@
-"""What can go wrong with a cluster that a user can mend."""
+"""Errors of a cluster that a user can mend."""
 
 from selfplay.errors import SelfplayError
 

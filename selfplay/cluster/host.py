@@ -1,7 +1,7 @@
-"""A host as a Ray actor: it plays episodes in sandboxes of its machine, and checks and grades what they hand in.
+"""A host as a Ray actor: it plays episodes in its machine's sandboxes, and checks and grades what they submit.
 
-It knows no pool and stores nothing: jobs come in, rollouts go out. A bug comes as the files of its folder; where the
-run's own folder can be seen from here, it is used, so that a calibration is made once for all processes.
+It has no pool and stores nothing: jobs come in, rollouts go out. A bug comes as the files of its folder. If the run's
+own folder is visible from here, it is used, so that all processes share calibrations.
 """
 
 import asyncio
@@ -23,14 +23,14 @@ from selfplay.rollout.solver import ReadyBug, make_ready, solver_rollout
 from selfplay.sandbox.owners import marked
 
 MOST_BUGS = 64
-"""Bugs whose files, and whose caches on a host, are kept."""
+"""How many bugs' files, and caches on a host, are kept."""
 log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class BugFiles:
-    """A bug on its way to a host. `folder`: where it lies in the run; `files`: what lies there, by name."""
+    """A bug on its way to a host. `folder`: its folder in the run; `files`: the files in it, by name."""
 
     id: str
     folder: Path
@@ -39,9 +39,9 @@ class BugFiles:
 
 @dataclass(frozen=True)
 class HostRuns:
-    """What one host plays with. `of`: what the episodes of a repository share, prepared when it is first asked for;
-    `inject` plays one of the injector; `close` frees what is held. `at_least`: told of the version that tokens have at
-    least. `about`: what the driver is told of a repository."""
+    """What one host plays with. `of`: what a repository's episodes share, prepared on first use; `inject` plays an
+    injector episode; `close` frees everything. `at_least`: sets the lowest version of tokens. `about`: facts about a
+    repository for the driver."""
 
     of: Callable[[str], Awaitable[RepositoryRuns]]
     inject: Callable[[InjectorRun, int], Awaitable[InjectorRollout]]
@@ -51,24 +51,24 @@ class HostRuns:
 
 
 class NotOpened(SelfplayError):
-    """An actor that Ray has restarted got an episode before it was opened."""
+    """A restarted actor got an episode before it was opened."""
 
 
 OpenRuns = Callable[[], Awaitable[HostRuns]]
 
 
 class HostActor:
-    """One host. Errors that a rule of the run is about are returned: they are answers, not failures of the actor. One
-    that Ray has restarted must be opened again, and says so to whoever does not know yet."""
+    """One host. Errors that the run has a rule for are returned, since they are answers, not failures of the actor. A
+    restarted host must be opened again, and raises `NotOpened` before that."""
 
     def __init__(self) -> None:
         self._runs: HostRuns | None = None
-        self._scratch = Path(tempfile.mkdtemp(prefix=marked()))  # of one that is killed, the next backend removes it
+        self._scratch = Path(tempfile.mkdtemp(prefix=marked()))  # after a kill, the next backend removes it
         self._opening = asyncio.Lock()
         self._ready: OrderedDict[str, ReadyBug] = OrderedDict()
 
     async def open(self, open_runs: OpenRuns) -> SelfplayError | None:
-        """Get ready to play, if it is not."""
+        """Get ready to play, if it is not ready."""
         async with self._opening:
             try:
                 self._runs = self._runs or await open_runs()
@@ -77,17 +77,17 @@ class HostActor:
         return None
 
     async def close(self) -> None:
-        """Remove what it has written."""
+        """Remove its files."""
         if self._runs is not None:
             await self._runs.close()
         shutil.rmtree(self._scratch, ignore_errors=True)
 
     async def there(self) -> bool:
-        """Whether it lives."""
+        """Answers if the host is alive."""
         return True
 
     async def prepare(self, repository: str) -> Any:
-        """What is told of a repository, which is prepared if it is not."""
+        """Facts about a repository, prepared on first use."""
         try:
             about = self._opened(0).about
             assert about is not None
@@ -129,16 +129,15 @@ class HostActor:
             return ClusterError(f"{type(error).__name__}: {error}")
 
     def _opened(self, least: int) -> HostRuns:
-        """What its episodes share. Raises `NotOpened`."""
+        """What the host's episodes share. Raises `NotOpened`."""
         if self._runs is None:
-            raise NotOpened("the host was started again, and is not open")
+            raise NotOpened("the host was restarted and is not open")
         self._runs.at_least(least)
         return self._runs
 
 
 def once_each(make: Callable[[str], Awaitable[T]]) -> Callable[[str], Awaitable[T]]:
-    """`make`, called once for each name, one at a time; what it raised is raised to whoever asked, and tried again for
-    the next one."""
+    """`make`, cached by name and called one at a time. Errors are raised to the caller and not cached."""
     made: dict[str, T] = {}
     making = asyncio.Lock()
 

@@ -1,5 +1,5 @@
-"""All hosts of a run, on the driver: which one plays what. All attempts at a bug go to one host while it has a place,
-since that has calibrated it.
+"""All hosts of a run, on the driver: which one plays what. Attempts at a bug go to the host that calibrated it while it
+has a place.
 """
 
 import asyncio
@@ -26,15 +26,15 @@ from selfplay.sandbox import Cause, SandboxLost
 OPEN_SECONDS = 7200.0
 """How long a host may take to open."""
 TRIES = 3
-"""How often a host may die as it is opened."""
+"""How often a host may die while it opens."""
 MOST_BYTES = 64 << 20
 
 
 @dataclass
 class Hosts:
     """The hosts. `actors`: Ray handles; `open_runs`: what each is opened with; `known`: the tree keys of a repository's
-    bugs; `seconds`: how long an episode may take with everything around it; `least`: the version of the weights that an
-    episode's tokens have at least. The death of a host is a lost sandbox, which its user plays again."""
+    bugs; `seconds`: the time limit of an episode with its checks; `least`: the lowest weight version of an episode's
+    tokens. The death of a host counts as a lost sandbox, so the caller plays the episode again."""
 
     actors: Sequence[Any]
     open_runs: OpenRuns
@@ -55,16 +55,15 @@ class Hosts:
 
     @property
     def places(self) -> int:
-        """How many episodes at once."""
+        """How many episodes run at once."""
         return self.each * len(self.actors)
 
     async def open(self) -> None:
-        """Open every host. Raises what that raises, and `ClusterError` when one keeps dying."""
+        """Open every host. Raises the hosts' errors, and `ClusterError` if one keeps dying."""
         await all_of([self._opened(number) for number in range(len(self.actors))])
 
     async def _opened(self, number: int) -> None:
-        """Open a host, as often as it dies meanwhile. While others play, one may be away for as long as Ray finds no
-        place for it."""
+        """Open a host, again if it dies meanwhile. While others play, one may wait for a place as long as needed."""
         until, died = asyncio.get_running_loop().time() + OPEN_SECONDS, 0
         while True:
             there = False
@@ -83,8 +82,8 @@ class Hosts:
             return
 
     async def prepare(self, repository: str) -> Any:
-        """Prepare a repository on a host, where its episodes are then played while that has a place; what the host
-        tells of it."""
+        """Prepare a repository on a host, which is then preferred for its episodes; returns the host's facts about
+        it."""
         async with self._seats.taken(0, lambda: self._homes.get(repository)) as host:
             self._homes[repository] = host
             return await self._answer(host, self.actors[host].prepare.remote(repository))
@@ -98,7 +97,7 @@ class Hosts:
         return found
 
     def _known_to(self, repository: str) -> Any:
-        """The keys, where every host can get them: sent again only when there are others."""
+        """The keys as a Ray object for all hosts; sent again only when they change."""
         now = self.known(repository)
         if self._sent.get(repository, (None,))[0] is not now:
             self._sent[repository] = (now, ray.put(now))
@@ -123,18 +122,18 @@ class Hosts:
     async def _back(self, host: int) -> None:
         try:
             await self._opened(host)
-        except Exception as error:  # nobody else would hear of it
+        except Exception as error:  # it would otherwise go unnoticed
             self.fail(error)
             return
         self._seats.back(host)
 
     def fail(self, error: Exception) -> None:
-        """End the run: every episode that waits or will wait gets this error."""
+        """End the run: every waiting or future episode gets this error."""
         said = error.message if isinstance(error, SelfplayError) else f"{type(error).__name__}: {error}"
         self._seats.fail(RolloutError(said, RESUMES))
 
     async def _files_of(self, ready: ReadyBug) -> Any:
-        """A bug's files, where every host can get them; those of the newest bugs are kept."""
+        """A bug's files as a Ray object for all hosts; the newest bugs' are kept."""
         bug = ready.bug.id
         if bug not in self._files:
             self._files[bug] = ray.put(await asyncio.to_thread(_files_of, ready))
@@ -144,14 +143,14 @@ class Hosts:
         return self._files[bug]
 
     async def close(self) -> None:
-        """End the hosts and what they play."""
+        """End the hosts and their episodes."""
         for task in self._reopening.values():
             task.cancel()
         await asyncio.gather(*self._reopening.values(), return_exceptions=True)
         await ended(self.actors)
 
     async def _answer(self, host: int, call: Any) -> Any:
-        """What a host returned. Raises the error that it returned, and `SandboxLost` when it died."""
+        """A host's result. Raises the error that it returned, and `SandboxLost` if it died."""
         try:
             found = await answered(call, self.seconds)
             if isinstance(found, NotOpened):
@@ -166,7 +165,7 @@ class Hosts:
 
 
 def _files_of(ready: ReadyBug) -> BugFiles:
-    """A stored bug as bytes, without the calibration: a host believes its own only."""
+    """A stored bug as bytes, without the calibration: a host trusts only its own."""
     files: dict[str, bytes] = {}
     for path in sorted(Path(ready.folder).iterdir()):
         if path.name != CALIBRATION_FILE and path.is_file() and not path.is_symlink():

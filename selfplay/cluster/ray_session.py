@@ -1,7 +1,7 @@
-"""Join a Ray cluster that runs, or start one on this machine for as long as a run takes.
+"""Joins a running Ray cluster, or starts one on this machine for the duration of a run.
 
-Who reaches a Ray cluster runs code on it, and Ray listens on every address of a machine. So one that is started here
-takes orders only with a token, which is made for it.
+Anyone who can reach a Ray cluster can run code on it, and Ray listens on every address. So a cluster that is started
+here requires a newly made token.
 """
 
 import logging
@@ -24,16 +24,16 @@ TOKEN = "RAY_AUTH_TOKEN"
 
 @contextmanager
 def joined(wanted: Cluster, address: str | None) -> Iterator[None]:
-    """A Ray cluster with room for the actors of a run. `address`: of one that runs already; None starts one here.
+    """A Ray cluster with room for the actors of a run. `address`: of a running cluster; None starts one here.
 
-    Raises `ClusterError` when it cannot be reached, is of another Ray or Python, or is too small."""
+    Raises `ClusterError` if it cannot be reached, has another version of Ray or Python, or is too small."""
     try:
         _here() if address is None else _there(address)
     except (RayError, RuntimeError, ValueError, OSError) as error:
         where = "on this machine" if address is None else f"at {address}"
         raise ClusterError(
             f"no Ray cluster can be used {where}: {' '.join(str(error).split())[:400]}",
-            f"It must run, and be of Ray {ray.__version__} and this Python; `ray status` tells.",
+            f"It must be running, with Ray {ray.__version__} and this Python; see `ray status`.",
         ) from error
     try:
         _refuse_too_small(wanted, ray.cluster_resources())
@@ -43,15 +43,14 @@ def joined(wanted: Cluster, address: str | None) -> Iterator[None]:
 
 
 def every_core() -> Cluster:
-    """Hosts for all cores of the cluster that was joined: one on each node, as large as the smallest of them; larger
-    nodes have several."""
+    """Hosts for all cores of the joined cluster, each as large as the smallest node; larger nodes have several."""
     cores = [int(node["Resources"].get("CPU", 0)) for node in ray.nodes() if node["Alive"]]
     least = min((one for one in cores if one), default=1)
     return Cluster(hosts=max(1, sum(one // least for one in cores)), host_cpus=least, host_episodes=least)
 
 
 def _there(address: str) -> None:
-    """Join the cluster at this address. Ray itself looks for minutes for one that is not there."""
+    """Join the cluster at this address. Checked first, since Ray waits minutes for a missing one."""
     host, _, port = address.removeprefix("ray://").rpartition(":")
     if host and port.isdigit():
         socket.create_connection((host.strip("[]"), int(port)), timeout=CONNECT_SECONDS).close()
@@ -59,15 +58,15 @@ def _there(address: str) -> None:
 
 
 def _here() -> None:
-    """Start Ray on this machine, also where another one runs. It takes token authentication by itself when there is a
-    token and no other choice was made in the environment."""
+    """Start Ray on this machine, even if another one runs. With a token, and no other choice in the environment, Ray
+    uses token authentication."""
     os.environ.setdefault(TOKEN, secrets.token_hex(32))
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     ray.init("local", log_to_driver=False, logging_level=logging.ERROR, include_dashboard=False)
 
 
 def _refuse_too_small(wanted: Cluster, found: dict[str, Any]) -> None:
-    """Raises `ClusterError`: Ray would wait for ever for a place."""
+    """Raises `ClusterError` if the cluster is too small: Ray would wait forever for a place."""
     for what, needed, there in (
         ("GPUs", wanted.gpus, found.get("GPU", 0)),
         ("cores for hosts", wanted.hosts * wanted.host_cpus, found.get("CPU", 0)),

@@ -1,4 +1,4 @@
-"""Places at several hosts. Who waits gets one in the order of steps, and within a step of arrival."""
+"""Places at several hosts, given out in the order of steps, and within a step in order of arrival."""
 
 import asyncio
 import heapq
@@ -8,8 +8,7 @@ from contextlib import asynccontextmanager
 
 
 class EpisodeSlots:
-    """`each` places at every one of `hosts` hosts. `away`: hosts at which nobody may sit down. Lives on one event
-    loop."""
+    """`each` places at each of `hosts` hosts. `away`: hosts whose places are not given out. Used on one event loop."""
 
     def __init__(self, hosts: int, each: int) -> None:
         self.free = [each] * hosts
@@ -20,15 +19,15 @@ class EpisodeSlots:
 
     @asynccontextmanager
     async def taken(self, step: int, home: Callable[[], int | None] = lambda: None) -> AsyncIterator[int]:
-        """The number of a host with a place, which is taken inside the context. `home`: asked for the host that is
-        preferred, when there is a place. Raises what `fail` was given."""
+        """Takes a place for the context; gives the host's number. `home`: returns the preferred host, called when there
+        is a place. Raises the error given to `fail`."""
         while not self._open():
             turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             heapq.heappush(self._waiting, (step, next(self._arrival), turn))
             try:
                 await turn
             except asyncio.CancelledError:
-                self._wake()  # it may have been this one's turn
+                self._wake()  # it may have been this waiter's turn
                 raise
         if self._broken is not None:
             raise self._broken
@@ -43,25 +42,25 @@ class EpisodeSlots:
             self._wake()
 
     def back(self, host: int) -> None:
-        """A host that was away has places again."""
+        """Give out the places of a host that was away again."""
         self.away.discard(host)
         for _ in range(self.free[host]):
             self._wake()
 
     def fail(self, error: BaseException) -> None:
-        """Nobody gets a place any more: all who wait, and who will, get this error."""
+        """Give out no more places: all present and future waiters get this error."""
         self._broken = error
         while self._waiting:
             self._wake()
 
     def _open(self) -> list[int]:
-        """The hosts with a place; all of them where it does not matter any more."""
+        """The hosts with a free place; all hosts after `fail`."""
         if self._broken is not None:
             return list(range(len(self.free)))
         return [host for host, free in enumerate(self.free) if free and host not in self.away]
 
     def _wake(self) -> None:
-        """It is the first one's turn, if there is a place."""
+        """Wake the first waiter if there is a place."""
         while self._waiting and self._open():
             turn = heapq.heappop(self._waiting)[2]
             if not turn.done():

@@ -1,4 +1,4 @@
-"""The trainer as Ray actors: one for every rank. What is trained is the caller's; this room starts ranks and waits."""
+"""The trainer as Ray actors, one per rank. The caller defines what is trained; this module starts ranks and waits."""
 
 import asyncio
 import logging
@@ -19,9 +19,9 @@ from selfplay.update.crediting import Credited
 
 log = logging.getLogger(__name__)
 OPEN_SECONDS, LEARN_SECONDS, SEND_SECONDS = 3600.0, 6 * 3600.0, 600.0
-MEMORY = "Is there memory enough for it? `--plan` says what it needs. The same command resumes."
+MEMORY = "Is there enough memory? `--plan` shows what it needs. The same command resumes."
 TRIES = 3
-"""How often in a row the trainer may die as it is started, and in one step."""
+"""How often in a row the trainer may die while it starts, and in one step."""
 
 
 class RayLearner(Protocol):
@@ -47,13 +47,13 @@ class RankActor:
         self._learner: RayLearner | None = None
 
     def meeting_place(self) -> tuple[str, int]:
-        """An address of this machine at which the ranks can meet."""
+        """An address of this machine where the ranks can meet."""
         with socket.socket() as free:
             free.bind(("", 0))
             return ray.util.get_node_ip_address(), int(free.getsockname()[1])
 
     def open(self, make: Callable[[], RayLearner], meeting: tuple[str, int]) -> int | SelfplayError:
-        """Join the other ranks and load the model; its version."""
+        """Join the other ranks and load the model; returns its version."""
         import torch
         import torch.distributed as dist
 
@@ -70,7 +70,7 @@ class RankActor:
         return self._learner.version
 
     def learn(self, rollouts: Sequence[Credited], step: int) -> tuple[dict[str, Any], int] | SelfplayError:
-        """The figures of the update, and the version after it."""
+        """Take an update; returns its figures and the new version."""
         assert self._learner is not None
         try:
             return self._learner.learn(rollouts, step), self._learner.version
@@ -85,21 +85,21 @@ class RankActor:
             return error
 
     def facts(self) -> list[Fact]:
-        """What `send` will send."""
+        """The tensors that `send` will send."""
         assert self._learner is not None
         return self._learner.facts()
 
     def send(self, meeting: Rendezvous) -> str | None:
-        """Send the weights to the engines of a group; what came in the way."""
+        """Send the weights to the engines of a group. Returns the error, or None."""
         assert self._learner is not None
         return self._learner.send(meeting)
 
 
 @dataclass
 class RemoteLearner:
-    """All ranks, on the driver. `start` makes their actors, `make` the learner of each, which goes on from the newest
-    checkpoint: a step that was updated before the trainer died is not updated again. `facts`: what it can send;
-    `resting`: held by whoever asks something of the ranks."""
+    """All ranks, on the driver. `start` makes their actors, `make` each rank's learner, which resumes from the newest
+    checkpoint: a step that was updated before the trainer died is not updated again. `facts`: the tensors that it
+    sends; `resting`: a lock for calls to the ranks."""
 
     start: Callable[[int], Any]
     make: Callable[[], RayLearner]
@@ -111,25 +111,25 @@ class RemoteLearner:
     _actors: list[Any] = field(default_factory=list)
 
     async def open(self) -> None:
-        """Start the ranks, anew when one dies meanwhile. Raises what the learner raises, and `ClusterError`."""
+        """Start the ranks, again if one dies meanwhile. Raises the learner's errors, and `ClusterError`."""
         for left in range(TRIES - 1, -1, -1):
             try:
                 versions = await self._opened()
                 break
             except ActorLost as error:
-                log.warning("the trainer was lost as it was started: %s", error)
+                log.warning("the trainer was lost while it started: %s", error)
                 await self.close()
                 if not left:
                     raise ClusterError(f"the trainer cannot be started: {error}", MEMORY) from error
         if len(set(versions)) > 1:
             raise ClusterError(
                 f"the trainer's ranks found checkpoints of different steps: {versions}",
-                "Do all nodes see the same --out? The same command resumes.",
+                "Do all nodes see the same --out folder? The same command resumes.",
             )
         self.version = versions[0]
 
     async def _opened(self) -> list[int]:
-        """Start every rank; the versions they begin with. Raises `ActorLost`."""
+        """Start every rank; returns their versions. Raises `ActorLost`."""
         self._actors = [self.start(rank) for rank in range(self.ranks)]
         meeting = await answered(self._actors[0].meeting_place.remote(), OPEN_SECONDS)
         versions = await self._all("open", self.make, meeting, seconds=OPEN_SECONDS)
@@ -137,7 +137,7 @@ class RemoteLearner:
         return versions
 
     async def learn(self, rollouts: Sequence[Credited], step: int) -> dict[str, Any]:
-        """Take the update of a step, whatever dies meanwhile; its figures."""
+        """Take the update of a step, restarting ranks that die; returns its figures."""
         given = ray.put(list(rollouts))
         figures: dict[str, Any]
         async with self.resting:
@@ -145,23 +145,23 @@ class RemoteLearner:
         return figures
 
     async def write(self) -> Path | None:
-        """The folder with the present weights; None before the first update."""
+        """The folder with the current weights; None before the first update."""
         async with self.resting:
             found: Path | None = await self._again("write")
         return found
 
     async def meeting_place(self) -> tuple[str, int]:
-        """Where the first rank can be met; the caller holds `resting`. Raises `ActorLost`."""
+        """The first rank's address; the caller holds `resting`. Raises `ActorLost`."""
         host, port = await answered(self._actors[0].meeting_place.remote(), SEND_SECONDS)
         return host, port
 
     async def send(self, meeting: Rendezvous) -> str | None:
-        """Send the weights to a group that engines join now; the caller holds `resting`. What came in the way; ranks
-        that were lost are started anew. Raises `ClusterError` and what the learner raises when they cannot be."""
+        """Send the weights to a group that engines join now; the caller holds `resting`. Returns the error, or None;
+        lost ranks are restarted. Raises `ClusterError` and the learner's errors if that fails."""
         try:
             return str((await self._all("send", meeting, seconds=SEND_SECONDS))[0] or "") or None
         except ActorLost as error:
-            log.warning("the trainer was lost: %s; it is started anew", error)
+            log.warning("the trainer was lost: %s; it is restarted", error)
             await self._restarted()
             return str(error)
 
@@ -170,12 +170,12 @@ class RemoteLearner:
             ray.kill(actor)
 
     async def _again(self, what: str, *given: Any) -> Any:
-        """A call on all ranks; those that died are started anew before it is made again. Raises `ClusterError`."""
+        """A call on all ranks, repeated after restarting ranks that died. Raises `ClusterError`."""
         for left in range(TRIES - 1, -1, -1):
             try:
                 return (await self._all(what, *given, seconds=LEARN_SECONDS))[0]
             except ActorLost as error:
-                log.warning("the trainer was lost: %s; it is started anew", error)
+                log.warning("the trainer was lost: %s; it is restarted", error)
                 if not left:
                     raise ClusterError(f"the trainer died {TRIES} times in a row: {error}", MEMORY) from error
             await self._restarted()
@@ -186,7 +186,7 @@ class RemoteLearner:
         await self.open()
 
     async def _all(self, what: str, *given: Any, seconds: float) -> list[Any]:
-        """What every rank returns. Raises the first error that one returns, while the others may still wait for it in a
+        """The results of all ranks. Raises the first error that a rank returns, while others may still wait for it in a
         collective, and `ActorLost`."""
         return await all_of([_asked(getattr(actor, what).remote(*given), seconds) for actor in self._actors])
 
@@ -199,5 +199,5 @@ async def _asked(call: Any, seconds: float) -> Any:
 
 
 def threads_of(ranks: int) -> int:
-    """Threads of each rank on a CPU: as the environment says, or all cores shared by the ranks."""
+    """Threads of each rank on a CPU: as set in the environment, or all cores divided among the ranks."""
     return int(os.environ.get("OMP_NUM_THREADS") or max(1, (os.cpu_count() or 1) // ranks))

@@ -1,4 +1,4 @@
-"""How new weights come from the trainer to engines: through a folder that all nodes see, or over the network."""
+"""How new weights get from the trainer to engines: through a folder that all nodes see, or over the network."""
 
 import asyncio
 import uuid
@@ -13,9 +13,9 @@ from selfplay.cluster.trainer import RemoteLearner
 from selfplay.policies.rendezvous import Rendezvous
 
 SYNC_SECONDS = 600.0
-"""How long an engine may take to take new weights."""
+"""How long an engine may take to load new weights."""
 Given = ModelError | ActorLost | None
-"""What came of giving an engine the weights; None: it has them."""
+"""The error of giving an engine the weights; None on success."""
 
 
 class Writes(Protocol):
@@ -28,13 +28,13 @@ class Writes(Protocol):
 
 
 class Weights(Protocol):
-    """`version`: what every engine is to have, at least."""
+    """`version`: the lowest version that every engine must have."""
 
     @property
     def version(self) -> int: ...
 
     async def offer(self, learner: Writes) -> None:
-        """The learner's present weights are what engines are to have from now on."""
+        """From now on, engines must have the learner's current weights."""
         ...
 
     async def give(self, actors: Sequence[Any]) -> list[Given]:
@@ -44,7 +44,7 @@ class Weights(Protocol):
 
 @dataclass
 class Folder:
-    """Weights as files. `path` None: those that the model was opened with."""
+    """Weights as files. `path` None: the initial weights."""
 
     path: str | None = None
     version: int = 0
@@ -60,8 +60,8 @@ class Folder:
 @dataclass
 class Broadcast:
     """Weights over the network, from the trainer's first rank. `processes`: of an engine; `backend`: `gloo` or `nccl`.
-    The group is kept as long as the same engines come to it. They are sent while the trainer has nothing else to do: an
-    engine that Ray started again may have to wait for the end of an update."""
+    The group is kept while its engines stay the same. Weights are sent while the trainer is idle: a restarted engine
+    may have to wait for the end of an update."""
 
     learner: RemoteLearner
     processes: int
@@ -89,11 +89,11 @@ class Broadcast:
             sending = asyncio.ensure_future(self.learner.send(meeting))
             found = list(await asyncio.gather(*received))
             if await sending is not None or any(found):
-                self._meeting = None  # not all of its members are there any more
+                self._meeting = None  # some of its members are gone
             return found
 
     async def _met(self, actors: Sequence[Any]) -> Rendezvous:
-        """Where these engines have met, or are to meet. Raises `ActorLost`."""
+        """These engines' meeting: the present one, or a new one. Raises `ActorLost`."""
         states = await asyncio.gather(*(answered(one.state.remote(), SYNC_SECONDS) for one in actors))
         known = self._meeting
         if known is None or self._members != list(actors) or any(state.met != known.name for state in states):

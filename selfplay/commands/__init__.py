@@ -1,1 +1,1 @@
-"""What each command does, as one function that reports its progress to a watcher. Knows no terminal."""
+"""What each command does, as one function that reports its progress to a watcher, without a terminal."""

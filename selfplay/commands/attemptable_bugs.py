@@ -1,4 +1,4 @@
-"""Which bugs of a run may be attempted: whole ones, whose worlds were searched for copies of the answer, in vain."""
+"""Which bugs of a run may be attempted: undamaged bugs whose leak audit found nothing."""
 
 import contextlib
 from collections.abc import Callable
@@ -41,7 +41,7 @@ async def ready_bugs(run: SolverRun, pool: Curriculum, wanted: frozenset[str] | 
     states = pool.attempts.audited()
     unaudited = [ready.bug.id for ready in found if states.get(ready.bug.id) is AuditState.NOT_AUDITABLE]
     if unaudited:
-        said = "attempted all the same" if run.unauditable else "left out; --unauditable takes them"
+        said = "attempted anyway" if run.unauditable else "left out; --unauditable takes them"
         say(f"worlds that cannot be audited, {said}: {listed(unaudited)}")
     taken = {AuditState.CLEAN, *([AuditState.NOT_AUDITABLE] if run.unauditable else [])}
     return [ready for ready in found if states.get(ready.bug.id) in taken]

@@ -1,4 +1,4 @@
-"""Attempts at bugs, stored as they finish. A player makes them, or a control, which has no episode."""
+"""Attempts at bugs, stored as they finish. They come from a player, or from a control, which has no episode."""
 
 import logging
 import time
@@ -29,7 +29,7 @@ Job = tuple[ReadyBug, int]
 
 @dataclass(frozen=True)
 class SetAside:
-    """An attempt that loses its sandbox by its own doing, and why: it is not tried again."""
+    """An attempt that itself causes the loss of its sandbox, and why: it is not tried again."""
 
     why: str
 
@@ -66,13 +66,13 @@ async def play_attempts(
     solve: Solve | None = None,
     elsewhere: bool = False,
 ) -> dict[tuple[str, int], str]:
-    """Play the attempts and store each one. Returns why those that could not be played could not, by bug and number.
-    `solve`: who makes them. `elsewhere`: on other machines, of which an idle sandbox on this one tells nothing.
+    """Play the attempts and store each one. Returns (bug, number) -> why, for those that could not be played. `solve`:
+    makes an attempt. `elsewhere`: on other machines, about which an idle sandbox here says nothing.
 
     An attempt that could not be played (a full disk, a bug whose original fails its tests) is reported and not counted:
     running the same command again plays it, unless it is set aside.
 
-    Raises `RolloutError` when sandboxes or the model keep failing, or when too many bugs in a row cannot be attempted.
+    Raises `RolloutError` if sandboxes or the model keep failing, or if too many bugs in a row cannot be attempted.
     """
 
     async def play(job: Job) -> Played:
@@ -104,14 +104,14 @@ async def play_attempts(
 
 
 def lost_attempt(run: SolverRun, bug: str, number: int, why: str) -> SolverRollout:
-    """An attempt of which there is nothing but the reason: the machine lost it, and credit counts it so."""
+    """An attempt that the machine lost, with only the reason; credit counts it as lost."""
     trajectory = Trajectory("solver", run.player.name, Finish.UNPLAYED, error=why)
     key = SolverKey(bug, run.policy, run.seed, number)
     return Rollout(trajectory, key, SolverOutcome(False, "unplayed", why, "", 0.0))
 
 
 async def _or_why_not(playing: Awaitable[Played], ready: ReadyBug, number: int) -> Played:
-    """What is played, or the error of ours by which it fails."""
+    """The played attempt, or the internal error by which it failed."""
     try:
         return await playing
     except (SandboxError, ModelDown, RolloutError):
@@ -122,7 +122,7 @@ async def _or_why_not(playing: Awaitable[Played], ready: ReadyBug, number: int) 
 
 
 def _unplayed(run: SolverRun, ready: ReadyBug, number: int, error: SelfplayError) -> Played:
-    """What becomes of an attempt that is set aside. One that met a limit of its sandbox again is not resolved."""
+    """The result of an attempt that is set aside. One that hit a limit of its sandbox again is not resolved."""
     if not isinstance(error, EpisodeLost) or error.cause is not Cause.LIMIT:
         return SetAside(error.message)
     outcome = SolverOutcome(False, "sandbox-lost", error.message, "", error.trajectory.seconds)

@@ -1,5 +1,5 @@
-"""What a killed run leaves in its folder: files and a tree that were not whole yet. The next run, which holds the
-folder's lock, removes them."""
+"""Removes what a killed run leaves in its folder: incomplete files and an incomplete tree. The next run does this while
+it holds the folder's lock."""
 
 import re
 import time
@@ -14,11 +14,11 @@ UNFINISHED = re.compile(r"\..+\.[a-z0-9_]{8}")
 """The name of a file that `write_atomically` has not renamed yet."""
 UNFINISHED_TREE = re.compile(r"\.original(-\d+)?\.\d+")
 SHARED, SECONDS = ".calibration.json.", 60.0
-"""What a process that grades may write at this moment, without the lock, and the age at which none does any more."""
+"""Files that a grading process may be writing without the lock, and the age at which none is."""
 
 
 def sweep(run: Path) -> None:
-    """Remove them. Links are left alone."""
+    """Remove the leftovers. Links are left alone."""
     for path in list(_left(run)):
         if path.is_dir():
             remove(path)

@@ -12,7 +12,7 @@ from selfplay.repository import Suite
 from selfplay.sandbox import container_cpu
 
 EVERY = 10.0
-"""Seconds: what a kill may lose of the account."""
+"""Seconds of the account that a kill may lose."""
 
 
 def cpu_seconds() -> float:
@@ -28,26 +28,25 @@ def cpu_seconds() -> float:
 
 
 class CostMeter:
-    """Wall and core seconds by phase, stored in the pool as they are spent: a resumed run goes on counting. `cores`:
-    the core seconds until now; those of other machines are not known here."""
+    """Wall and core seconds by phase, stored in the pool as they are spent: a resumed run continues counting. `cores`:
+    the core seconds until now, without those of other machines."""
 
     def __init__(self, pool: Curriculum, phase: str = "prepare", cores: Callable[[], float] = cpu_seconds) -> None:
         self._pool, self._phase, self._cores = pool, phase, cores
         self._wall, self._cpu = time.monotonic(), cores()
 
     def begin(self, phase: str) -> None:
-        """End the phase before, and charge what is spent from now on to `phase`."""
+        """End the previous phase, and charge the time from now on to `phase`."""
         self.store()
         self._phase = phase
 
     def tick(self) -> None:
-        """Store what was spent, if that was not done for `EVERY` seconds: it looks at every process, and the event loop
-        waits for it."""
+        """Store the time spent, at most every `EVERY` seconds: this reads every process and blocks the event loop."""
         if time.monotonic() - self._wall >= EVERY:
             self.store()
 
     def store(self) -> None:
-        """Charge what was spent until now to the phase."""
+        """Charge the time until now to the phase."""
         wall, cpu = time.monotonic(), self._cores()
         self._pool.add_cost(self._phase, wall - self._wall, max(0.0, cpu - self._cpu))
         self._wall, self._cpu = wall, cpu

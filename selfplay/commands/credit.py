@@ -1,4 +1,4 @@
-"""What each stored episode of runs has earned, and what keeps some from teaching: before any training, without torch.
+"""What each stored episode of runs earned, and why some give no gradient: before any training, without torch.
 
 `selfplay credit` shows it, `selfplay learn` trains on it: one code path."""
 
@@ -18,9 +18,9 @@ from selfplay.update.stored import played_in, refuse_apart, refuse_other_samplin
 
 @dataclass(frozen=True)
 class CreditOrder:
-    """What is to be credited. `policy`: whose attempts; that of each run's injector if not given. `attempts`: how many
-    were planned for each bug, 0 for as many as the run recorded, or, where it did not, as were made. `version`: of the
-    policy that is to be trained; None for the newest that sampled."""
+    """What to credit. `policy`: whose attempts; by default each run's injector's. `attempts`: planned for each bug; 0
+    for as many as the run recorded or, without a record, as were made. `version`: of the policy to train; None for the
+    newest that sampled."""
 
     runs: tuple[Path, ...]
     policy: str | None = None
@@ -37,7 +37,7 @@ def credited_runs(
     chat: Callable[[], ChatFormat] | None = None,
 ) -> list[Credited]:
     """The episodes of the runs with their credit. Groups of two runs are never compared. `vocabulary` and `chat`: of
-    the model that is to be trained; with a vocabulary, tapes that were sampled otherwise than at 1 are refused. Raises
+    the model to train; with a vocabulary, tapes that were not sampled at temperature and top_p 1 are refused. Raises
     `SelfplayError`."""
     found: list[list[Played]] = []
     planned: list[int] = []
@@ -63,14 +63,13 @@ def credited_runs(
 
 
 def unequal(episodes: Sequence[Played]) -> str:
-    """What to say where bugs have unequal numbers of attempts and nobody knows how many were planned; empty where they
-    are equal."""
+    """A warning if bugs have unequal numbers of attempts and the planned number is unknown; else empty."""
     made = Counter((one.episode.bug, one.episode.order) for one in episodes if one.episode.role == "solver")
     if len(set(made.values())) < 2:
         return ""
     return (
         f"its bugs have {min(made.values())} to {max(made.values())} attempts, and it does not record how many were "
-        "planned; if it was interrupted, give --attempts, so that bugs with too few pay nobody"
+        "planned; if it was interrupted, give --attempts, so that bugs with too few attempts give no reward"
     )
 
 

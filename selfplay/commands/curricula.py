@@ -1,8 +1,8 @@
 """From a list of sources to one pool: what `selfplay curriculum LIST.txt` does.
 
-One repository after the other, each as in `curriculum.py`; its bugs, episodes and original lie in the same folder.
-What ails one repository never ends the run: it is recorded with its reason, and the table of the run tells it. Those
-that failed are tried again last when the same command goes on.
+One repository after the other, each as in `curriculum.py`; their bugs, episodes and originals are in the same folder. A
+failing repository never ends the run: the reason is recorded and shown in the run's table. When the same command
+resumes, failed repositories are tried again last.
 """
 
 import asyncio
@@ -30,12 +30,12 @@ from selfplay.sandbox import Backend
 
 log = logging.getLogger(__name__)
 IN_A_ROW = 3
-"""The run stops after so many repositories in a row that failed by something else than their own fault."""
+"""The run stops after this many repositories in a row that failed through no fault of their own."""
 MORE = "Another strategy= or a higher patience= on its line may give more."
 MEND = "Mend its name or its options, or leave it out."
-"""What to do where nothing better is known."""
+"""The hint if nothing better is known."""
 LONGEST = 400
-"""Characters of a reason."""
+"""The most characters of a reason."""
 
 
 Make = Callable[[Curriculum, Sequence[Order]], None]
@@ -46,7 +46,7 @@ def run_list(base: Order, orders: Sequence[Order], make: Make) -> dict[str, Any]
     """Make or resume the bugs of every repository, in `base.out`; `orders` as `read_list` gives them. Returns the
     summary, also written to `summary.json`. `make`: `here`, or `curricula_cluster.on_ray`.
 
-    Raises `SelfplayError` for what ails the run as a whole; what was stored is kept, and the same command resumes."""
+    Raises `SelfplayError` for errors of the run as a whole; what was stored is kept, and the same command resumes."""
     player = player_named(base.policy, base.options)
     with open_curriculum(base.out) as pool:
         cleanup.sweep(base.out)
@@ -77,7 +77,7 @@ def waiting(pool: Curriculum, orders: Sequence[Order]) -> list[Order]:
 
 
 def list_summary(base: Order, orders: Sequence[Order], pool: Curriculum, stopped: str) -> dict[str, Any]:
-    """The figures of the run. `lacking`: the repositories that gave fewer bugs than were asked for."""
+    """The figures of the run. `lacking`: the repositories with fewer bugs than requested."""
     lacking = [order.source for order in orders if pool.episodes.count(order.source) < order.bugs]
     wanted = sum(order.bugs for order in orders)
     facts = {"source": base.source, "wanted": wanted, "stopped": stopped, "lacking": lacking}
@@ -86,23 +86,23 @@ def list_summary(base: Order, orders: Sequence[Order], pool: Curriculum, stopped
 
 @dataclass
 class Ends:
-    """Records how each repository ended. `row`: how many in a row failed by something else than their own fault."""
+    """Records how each repository ended. `row`: how many in a row failed through no fault of their own."""
 
     pool: Curriculum
     say: Callable[[str], None]
     row: int = 0
 
     def ended(self, order: Order, stopped: str) -> None:
-        """No more bugs are made of it, for that reason."""
+        """Record that a repository is done, with the reason."""
         hint = "" if self.pool.episodes.count(order.source) >= order.bugs else MORE
         self.pool.record_repository(order.source, {"stopped": stopped, "hint": hint, "failed": False})
         self.row = 0
 
     def failed(self, order: Order, error: Exception) -> None:
-        """It ended with this error. Raises it when it is the pool's, or one too many in a row."""
+        """Record a repository's error. Raises it if it is the pool's, or one too many in a row."""
         if isinstance(error, sqlite3.Error | CurriculumError) and not isinstance(error, OtherSettings):
             raise error
-        self.say(f"{order.source} is left: {record_failure(self.pool, order.source, error)}")
+        self.say(f"{order.source} is skipped: {record_failure(self.pool, order.source, error)}")
         self.row = 0 if isinstance(error, RepositoryError | OtherSettings) else self.row + 1
         if self.row == IN_A_ROW:
             raise error
@@ -122,7 +122,7 @@ def here(base: Order, backend: Backend, watcher: CurriculumWatcher) -> Make:
                 meter = CostMeter(pool, order.source)
                 try:
                     ends.ended(order, _made(order, pool, backend, player, runner, watcher, meter))
-                except Exception as error:  # whatever ails one repository does not end the others
+                except Exception as error:  # an error of one repository does not end the others
                     ends.failed(order, error)
                 finally:
                     meter.store()
@@ -150,7 +150,7 @@ def _made(
 
 
 def record_failure(pool: Curriculum, repository: str, error: Exception) -> str:
-    """Keep, and return, why a repository could not be used, and what to do about it."""
+    """Record and return why a repository could not be used, with a hint."""
     if not isinstance(error, SelfplayError):
         log.error("%s failed", repository, exc_info=error)
     said = error.message if isinstance(error, SelfplayError) else f"{type(error).__name__}: {error}"
@@ -160,6 +160,6 @@ def record_failure(pool: Curriculum, repository: str, error: Exception) -> str:
 
 
 def _line(text: str) -> str:
-    """A text in a line: of several the first and the last, which of a log are what failed and how."""
+    """A text as one line: of a log the first and the last line, which say what failed and how."""
     lines = [line.strip().rstrip(":") for line in text.splitlines() if line.strip()]
     return ": ".join(dict.fromkeys([*lines[:1], *lines[-1:]]))[:LONGEST]

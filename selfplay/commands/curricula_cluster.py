@@ -1,8 +1,8 @@
 """A list of sources on a Ray cluster: every host makes the bugs of one repository after the other.
 
-The driver alone writes the run's folder. A host prepares a repository, plays its episodes and checks what they hand in,
-so an environment is built once a node. Of a host that dies, another one prepares the repository again and plays what is
-not stored.
+Only the driver writes the run's folder. A host prepares a repository, plays its episodes and checks their artifacts, so
+an environment is built once per node. If a host dies, another one prepares the repository again and plays what is not
+stored.
 """
 
 import asyncio
@@ -43,9 +43,9 @@ from selfplay.sandbox.owners import scratch
 from selfplay.sandbox.workers import Workers
 
 SECONDS = 7200.0
-"""How long a host may take to prepare a repository, or for one episode with all around it."""
+"""How long a host may take to prepare a repository, or for one episode with its checks."""
 TRIES = 3
-"""How many hosts a repository may lose while it is prepared."""
+"""How many hosts may die while they prepare one repository."""
 
 
 def on_ray(base: Order, isolation: Isolation, address: str, watcher: CurriculumWatcher) -> Make:
@@ -77,7 +77,7 @@ async def _made(
                 meter = CostMeter(pool, order.source, lambda: 0.0)
                 try:
                     ends.ended(order, await _repository(order, hosts, wanted.host_episodes, pool, watcher, meter))
-                except Exception as error:  # whatever ails one repository does not end the others
+                except Exception as error:  # an error of one repository does not end the others
                     ends.failed(order, error)
                 finally:
                     meter.store()
@@ -108,7 +108,7 @@ async def _repository(
         return found
 
     def key(number: int) -> InjectorKey:
-        """Of an episode that could not be played: the driver does not have the tree for a seed location."""
+        """The key of an episode that could not be played; without a seed location, since the driver has no tree."""
         return InjectorKey(name, strategy_of(order.strategy, order.seed, number // order.group), order.seed, number)
 
     def told(step: RunProgress) -> None:
@@ -121,7 +121,7 @@ async def _repository(
 
 
 async def _prepared(hosts: Hosts, name: str) -> "About":
-    """What a host tells of the repository. One that dies meanwhile does not blame it, at first."""
+    """A host's facts about the repository. If the host dies, another one tries, a few times."""
     for left in reversed(range(TRIES)):
         try:
             found = await hosts.prepare(name)
@@ -135,8 +135,8 @@ async def _prepared(hosts: Hosts, name: str) -> "About":
 
 @dataclass(frozen=True)
 class About:
-    """What the driver keeps of a repository. `hosts`: those that its build was allowed to reach; `why_not`: why no
-    episode can succeed; `original`: its tree, as a tar archive."""
+    """The driver's facts about a repository. `hosts`: the network hosts that its build may reach; `why_not`: why no
+    episode can succeed; `original`: its tree as a tar archive."""
 
     source: str
     revision: str
@@ -154,7 +154,7 @@ class About:
 
 
 async def _opened(base: Order, orders: dict[str, Order], isolation: Isolation, threads: int) -> HostRuns:
-    """Open a host. A repository is prepared, measured and surveyed when it is first asked for."""
+    """Open a host. A repository is prepared, measured and surveyed on first use."""
     backend = isolation.opened()
     seats = SandboxPool(backend)
     player = player_named(base.policy, base.options)

@@ -40,7 +40,7 @@ from selfplay.sandbox.workers import Workers
 from selfplay.scripted.injector.repository_knowledge import known_of
 
 RUNS_OF_A_BUG, SURVEY_RUNS, FIXED_SECONDS = 7.0, 3.0, 8.0
-"""Of the estimate: runs of the suite for a bug, those for the survey, and seconds of a bug beside them."""
+"""For the estimate: suite runs per bug, suite runs for the survey, and other seconds per bug."""
 
 
 class CurriculumWatcher(SolveWatcher, Protocol):
@@ -110,7 +110,7 @@ def prepared_source(
 
 
 def estimate(suite: Suite, order: Order) -> str:
-    """How long the run will take, from one run of the suite, and what of the tests is left out."""
+    """How long the run will take, from one run of the suite, and which tests are left out."""
     if suite.why:
         return f"the suite is not measured, and the policy has to find the tests itself: {suite.why}"
     bug = FIXED_SECONDS + suite.wall_seconds * RUNS_OF_A_BUG
@@ -129,7 +129,7 @@ def prepared_here(
     say: Callable[[str], None] = lambda line: None,
     lost: Callable[[SelfplayError], None] = lambda error: None,
 ) -> Prepared:
-    """The repository, prepared on this machine, however often a sandbox is lost; `lost` is told of each."""
+    """The repository, prepared on this machine, again after each lost sandbox; `lost` is called for each."""
     return again(
         lambda: prepare(
             order.source,
@@ -152,8 +152,9 @@ def measured_here(
     say: Callable[[str], None] = lambda line: None,
     lost: Callable[[SelfplayError], None] = lambda error: None,
 ) -> Suite:
-    """Its suite, measured on this machine. A model needs none where nobody here can measure it: it finds the tests
-    itself. Of Python all are measured, and where pytest collects none a model would find none. Raises `NoTests`."""
+    """The suite, measured on this machine. A model can do without, and finds the tests itself, if the suite cannot be
+    measured here. Python suites are always measured: if pytest collects no tests, a model would find none. Raises
+    `NoTests`."""
     try:
         return again(
             lambda: measure_suite(
@@ -176,8 +177,8 @@ def player_for(
     backend: Backend,
     lost: Callable[[SelfplayError], None] = lambda error: None,
 ) -> tuple[Player, str]:
-    """Who plays in this repository, and why none of its episodes can succeed; empty when one can. `lost`: told of each
-    sandbox that was lost."""
+    """The injector's player for this repository, and why no episode can succeed (empty if one can). `lost`: called for
+    each lost sandbox."""
     if order.policy not in SCRIPTED:
         return player, ""
     known = again(lambda: known_of(prepared, suite, backend, say=say), lost)
@@ -185,7 +186,7 @@ def player_for(
 
 
 def allow_typed(order: Order, tree_hash: str, source: str, hosts: Iterable[str]) -> None:
-    """Remember what the user just asked for, so that this run's bugs can be checked later without asking again."""
+    """Remember what the user just allowed, so that this run's bugs can be checked later without asking again."""
     for kind, text in {"setup": order.setup or "", "hosts": " ".join(hosts), "source": source}.items():
         if text:
             allow(Wish(kind, text, tree_hash))
@@ -223,7 +224,7 @@ async def played(
         if order.order == 2 and pool.episodes.count(order.source):
             solving = SolverRun(prepared, player.name, player, seats, workers, order.seed)
             meter.begin("second_order")
-            first = [bug for bug in pool.bugs() if bug.order == 1]  # those of a run before are not attempted
+            first = [bug for bug in pool.bugs() if bug.order == 1]  # only these are attempted, not those of other runs
             own = frozenset(bug.id for bug in first if bug.tree_hash == prepared.tree_hash)
             await solve_pool(solving, pool, order.attempts, order.per_parent, own, watcher)
     return reason

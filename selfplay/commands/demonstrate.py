@@ -1,4 +1,4 @@
-"""Every bug of a run demonstrated, planted and repaired: what `selfplay trajectories demonstrate` does."""
+"""What `selfplay trajectories demonstrate` does: plant and repair every bug of a run as demonstrations."""
 
 from collections.abc import AsyncGenerator, Generator
 from contextlib import aclosing
@@ -21,12 +21,12 @@ from selfplay.sft.demonstrate import Demonstrated, StoredBug, demonstrate_planti
 
 PLAYS = {"injector": demonstrate_planting, "solver": demonstrate_repair}
 Played = dict[str, Demonstrated] | str
-"""What came of each role; or why none could be played."""
+"""The result of each role, or why none could be played."""
 
 
 @dataclass(frozen=True)
 class Shown:
-    """The result for one bug. `why` it was not demonstrated in a role, empty when it was in both."""
+    """The result for one bug. `why`: why it was not demonstrated in a role; empty if it was in both."""
 
     bug: str
     why: str = ""
@@ -38,8 +38,8 @@ def demonstrate(
     """Demonstrate every first-order bug of the run that has no demonstration yet, `workers` at a time; results come as
     they finish.
 
-    `trust`: what the run wants to run or fetch is allowed; `short`: see `StoredBug`. Raises `SelfplayError` for an
-    original that is gone and cannot be fetched again, when the bugs of all others are demonstrated."""
+    `trust`: allow what the run wants to run or fetch; `short`: see `StoredBug`. Raises `SelfplayError` for an original
+    that is gone and cannot be fetched again, after all other bugs."""
     todo, bugs = dict[str, list[tuple[Bug, int]]](), pool.folder / "bugs"
     for record in pool.episodes.with_bugs():
         assert record.bug is not None

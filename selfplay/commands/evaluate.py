@@ -1,4 +1,4 @@
-"""From a run to how good a policy is at its bugs, or how good its injector is: what `selfplay eval` does, on values."""
+"""What `selfplay eval` does, on values: evaluate a policy at the bugs of a run, or the run's injector."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,8 +13,8 @@ from selfplay.sandbox import Backend
 @dataclass(frozen=True)
 class EvalOrder:
     """What the user asked for. `solve`: the attempts to evaluate, and how missing ones are made. `stored`: make none.
-    `role`: who is evaluated, the solver or the injector whose bugs it attempts. `against`: for a solver the name that
-    another policy's attempts are filed under, for an injector the folder of another run."""
+    `role`: who is evaluated, the solver or the injector whose bugs it attempts. `against`: for a solver the name of
+    another policy's attempts, for an injector the folder of another run."""
 
     solve: SolveOrder
     stored: bool = False
@@ -25,7 +25,7 @@ class EvalOrder:
 def run_eval(order: EvalOrder, backend: Backend | None, watcher: SolveWatcher) -> Evaluation | InjectorEvaluation:
     """Make the missing attempts, unless only stored ones are wanted, and evaluate. Needs a `backend` to make any.
 
-    Raises what `run_solve` and the evaluation of that role raise."""
+    Raises the errors of `run_solve` and of the role's evaluation."""
     solve = order.solve
     if not order.stored:
         if backend is None:

@@ -29,7 +29,7 @@ def iterate(found: AsyncGenerator[T, None]) -> Generator[T, None, None]:
 
 
 async def _closed(found: AsyncGenerator[T, None]) -> None:
-    """End the values. An interrupt may come when the task for the next one is made and does not run yet; two tasks in
+    """End the values. An interrupt may come when the task for the next value exists but does not run yet; two tasks in
     one generator would be an error."""
     others = asyncio.all_tasks() - {asyncio.current_task()}
     for task in others:
@@ -54,7 +54,7 @@ def in_parallel(
     unplayed: Callable[[J, SelfplayError], R] | None = None,
 ) -> Generator[tuple[J, R], None, None]:
     """(job, result) as they finish: each job runs in one of `workers` threads with its own sandbox lease. `unplayed`:
-    the result of a job that loses its sandbox by its own doing."""
+    the result of a job that itself causes the loss of its sandbox."""
 
     async def results() -> AsyncGenerator[tuple[J, R], None]:
         with Workers(workers) as threads:

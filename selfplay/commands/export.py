@@ -1,4 +1,4 @@
-"""From runs to a dataset that other tools read: what `selfplay export` does, on values."""
+"""What `selfplay export` does, on values: turn runs into a dataset for other tools."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,8 +21,8 @@ Statement = Literal["ssr", "plain"]
 @dataclass(frozen=True)
 class ExportOrder:
     """What the user asked for. `train`: the share of the repositories that are for training, None for no split.
-    `statement`: which of the two the agent is given. `parquet`: tables as Parquet, or as JSON lines; None: as Parquet
-    where JSON lines would be large."""
+    `statement`: which of the two the agent gets. `parquet`: tables as Parquet or as JSON lines; None: as Parquet if
+    JSON lines would be large."""
 
     runs: Sequence[Path]
     out: Path
@@ -35,7 +35,7 @@ class ExportOrder:
 
 @dataclass(frozen=True)
 class Exported:
-    """What came of it: rows of each split, the bugs that are left out, and the bytes of the tables."""
+    """The result: rows of each split, the bugs that are left out, and the bytes of the tables."""
 
     splits: Mapping[str, int]
     damaged: Mapping[str, str]
@@ -48,7 +48,7 @@ class Exported:
 
 
 def run_export(order: ExportOrder) -> Exported:
-    """Write the dataset into `order.out`, which is new or empty. Raises `CurriculumError`; nothing is left then."""
+    """Write the dataset into `order.out`, which is new or empty. Raises `CurriculumError` and then leaves nothing."""
     if order.form not in FORMS:
         raise CurriculumError(f"there is no format {order.form!r}", f"The formats are {', '.join(FORMS)}.")
     found = collect(order.runs, order.choice)
@@ -62,7 +62,7 @@ def run_export(order: ExportOrder) -> Exported:
 
 
 def _splits(found: Collected, train: float | None) -> Iterator[tuple[str, list[PoolBug]]]:
-    """Split -> its bugs: a repository is wholly in one, with all its versions and wherever it came from."""
+    """Split -> its bugs. All versions of a repository, from any source, are in one split."""
     if train is None:
         yield "train", found.bugs
         return

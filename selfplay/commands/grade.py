@@ -1,4 +1,4 @@
-"""From a bug's folder to its grader: what `selfplay grade` does, and every later step that uses a stored bug."""
+"""What `selfplay grade` does: make the grader of a stored bug and grade a prediction."""
 
 import sys
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from selfplay.sandbox import Backend, Limits
 
 @dataclass(frozen=True)
 class Gradable:
-    """A stored bug with everything that decides about predictions for it."""
+    """A stored bug with everything needed to grade predictions for it."""
 
     folder: Path
     task: Task
@@ -43,7 +43,7 @@ def grader_of(bug: Gradable, backend: Backend, counterfactual: bool = True) -> G
 def grade_file(
     folder: Path, patch: Path, backend: Backend, *, counterfactual: bool = True, trust: bool = False
 ) -> Grade:
-    """Grade the prediction in a file. Raises `PredictionError` when the file cannot be read at all."""
+    """Grade the prediction in a file. Raises `PredictionError` if the file cannot be read at all."""
     try:
         with opened_named(patch, sys.maxsize) as stream:  # one that is too long gets a grade that says so
             data = stream.read(MAX_BYTES + 1)
@@ -56,7 +56,7 @@ def grade_file(
 def grade_patch(
     folder: Path, patch: bytes, backend: Backend, *, counterfactual: bool = True, trust: bool = False
 ) -> Grade:
-    """Grade a prediction for the bug in `folder`. `trust`: what its run wants to run or fetch is allowed.
+    """Grade a prediction for the bug in `folder`. `trust`: allow what its run wants to run or fetch.
 
     Raises `SelfplayError` for a damaged bug, one that cannot be graded, or one whose environment is gone."""
     bug, _, _ = read_bug(folder)

@@ -35,8 +35,8 @@ def build_image(
     progress: Callable[[str], None] = lambda line: None,
     allow_hosts: tuple[str, ...] = (),
 ) -> Built:
-    """Prepare `source` in sandboxes of `base`, then build an image of it. Raises what preparing and the engine
-    raise."""
+    """Prepare `source` in sandboxes of `base`, then build an image of it. Raises the errors of preparing and of the
+    engine."""
     backend = docker_backend(base)
     prepared = again(lambda: prepare(source, backend=backend, setup=setup, allow_hosts=allow_hosts, progress=progress))
     progress("building the image")

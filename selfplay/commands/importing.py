@@ -1,4 +1,4 @@
-"""From rows of other tools to a pool: what `selfplay import` does, on values."""
+"""What `selfplay import` does, on values: turn rows of other tools into a pool."""
 
 import gzip
 import hashlib
@@ -34,13 +34,13 @@ from selfplay.version import VERSION
 from selfplay.workbench.staging import DoesNotApply, apply_diffs
 
 UNTRIED = ("its commit, taken back,", "what hides its tests")
-"""What `ImportedTask.untried` is called."""
+"""The names of `ImportedTask.untried`."""
 Say = Callable[[str], None]
 
 
 @dataclass(frozen=True)
 class ImportOrder:
-    """What the user asked for. `sources`: repository of a row -> where its code is; nothing that a row names is
+    """What the user asked for. `sources`: repository of a row -> the source of its code; nothing that a row names is
     fetched. `form`: swebench or swesmith, for rows that do not tell."""
 
     rows: Path
@@ -51,7 +51,7 @@ class ImportOrder:
 
 @dataclass
 class Taken:
-    """What came of the rows: tasks now in the pool, those that were there, and the others with why."""
+    """The result: tasks added to the pool, tasks that were already there, and refused rows with reasons."""
 
     tasks: list[str] = field(default_factory=list)
     known: int = 0
@@ -62,13 +62,13 @@ class Taken:
 
 
 def run_import(order: ImportOrder, backend: Backend, say: Say) -> Taken:
-    """Take the rows into the pool of `order.out`, which may have others. A row that cannot be taken is skipped, and
-    named with the reason. Raises `SelfplayError` for a file that holds no rows."""
+    """Import the rows into the pool of `order.out`, which may have others. A row that cannot be imported is skipped and
+    named with the reason. Raises `SelfplayError` for a file without rows."""
     rows = read_rows(order.rows)
     first = next(rows)
     with open_curriculum(order.out) as pool:
         if pool.episodes.any_stored():
-            raise CurriculumError(f"{order.out} holds bugs that were made here", "Import into a folder of its own.")
+            raise CurriculumError(f"{order.out} has bugs that selfplay made", "Import into a folder of its own.")
         work = _Import(order, pool, backend)
         for row in (first, *rows):
             work.take(row)
@@ -76,12 +76,12 @@ def run_import(order: ImportOrder, backend: Backend, say: Say) -> Taken:
                 say(f"skipped {row.name}: {work.found.skipped[row.name]}")
         if not pool.bugs():
             why = Counter(work.found.skipped.values()).most_common(1)[0][0]
-            raise ImportRefused(f"no row of {order.rows} can be taken", f"Most often: {why}.")
+            raise ImportRefused(f"no row of {order.rows} can be imported", f"Most often: {why}.")
     return work.found
 
 
 class _Import:
-    """Takes rows one by one; originals that several share are made once."""
+    """Imports rows one by one; a shared original is made once."""
 
     def __init__(self, order: ImportOrder, pool: Curriculum, backend: Backend) -> None:
         self.order, self.pool, self.backend = order, pool, backend
@@ -111,7 +111,7 @@ class _Import:
         self.found.tasks.append(name)
 
     def _original(self, task: ImportedTask) -> str:
-        """The tree of the task's original, which is then in the run's folder."""
+        """The tree id of the task's original, which is then in the run's folder."""
         if task.archive is not None:
             if (task.tree_hash,) not in self.trees:
                 self.trees[task.tree_hash,] = self._kept(task, lambda at: _unpack(task, at))
@@ -125,7 +125,7 @@ class _Import:
         return self.trees[key]
 
     def _kept(self, task: ImportedTask, make: Callable[[Path], None]) -> str:
-        """Make a tree beside the others and give it the name of its content."""
+        """Make a tree beside the others and name it by its tree id."""
         folder = ensured_folder(self.pool.folder, ORIGINALS)
         staging = folder / ".new"
         try:
@@ -140,7 +140,8 @@ class _Import:
         return tree
 
     def _made(self, task: ImportedTask, source: str, folder: Path) -> None:
-        """The source at the row's commit, with the row's diffs applied in a sandbox, where its others are tried."""
+        """Make the source at the row's commit, with the row's diffs applied in a sandbox, where its other diffs are
+        tried."""
         base = folder.with_name(".base")
         try:
             _anew(base, lambda at: take_tree(source, task.commit, at, self.backend))
@@ -174,13 +175,13 @@ def _unpack(task: ImportedTask, folder: Path) -> None:
 
 
 def bug_id(instance: str) -> str:
-    """The name of a task in a pool, made of the row's: what had to be changed gets a part of its hash."""
+    """The name of a task in a pool, made from the row's name; a changed name gets a part of its hash."""
     plain = re.sub(r"[^a-z0-9_.-]+", "-", instance.lower()).lstrip("-_.")[:100]
     return plain if plain == instance else f"{plain or 'task'}.{hashlib.sha256(instance.encode()).hexdigest()[:8]}"
 
 
 def bug_of(task: ImportedTask, name: str, tree: str) -> Bug:
-    """The record of an imported task. Raises `ValidationError` for a row that says what cannot be."""
+    """The record of an imported task. Raises `ValidationError` for a row with impossible values."""
     extra = dict(task.extra)
     seconds = extra.pop("seconds", Thresholds().seconds)
     hidden = tuple(test for test in extra.pop("hidden", ()) if extra.get("order") == 2 or test in task.fail_to_pass)

@@ -1,5 +1,4 @@
-"""Injector episodes of a command, stored as they finish, whatever becomes of each: played, failed by an error of ours,
-or set aside."""
+"""Plays injector episodes and stores each as it finishes: played, failed with an internal error, or set aside."""
 
 import logging
 import time
@@ -25,8 +24,8 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Injector:
-    """The injector of one repository. `player`: its policy's name; `play`: plays the episode of a number, `key` names
-    it."""
+    """The injector of one repository. `player`: its policy's name; `play`: plays the episode of a number; `key`: its
+    key."""
 
     repository: str
     player: str
@@ -47,9 +46,9 @@ async def stored_injections(
     pool: Curriculum, next_job: Callable[[int], Injection | None], places: int, control: Control | None
 ) -> AsyncGenerator[EpisodeRecord, None]:
     """The episodes as they finish, each stored; one that is set aside is named. `next_job`: as `many` takes it.
-    `control`: where an idle sandbox lives; None when episodes are played on other machines, of which it tells nothing.
+    `control`: lets an idle sandbox live; None if episodes are played on other machines, about which it says nothing.
 
-    Raises `RolloutError` when sandboxes or the model keep failing."""
+    Raises `RolloutError` if sandboxes or the model keep failing."""
     losses = Retries(_unplayed, control, pool.lost.count_again)
     async with aclosing(many(next_job, _played, places, losses)) as rollouts:
         async for _, rollout in rollouts:
@@ -79,7 +78,7 @@ async def play_injection(run: InjectorRun, number: int) -> InjectorRollout:
 
 
 def _unplayed(job: Injection, error: SelfplayError) -> InjectorRollout:
-    """The rollout of an episode that is set aside. One that met a limit of its sandbox again is a failed one."""
+    """The rollout of an episode that is set aside. One that hit a limit of its sandbox again counts as failed."""
     injector, number = job
     if isinstance(error, EpisodeLost) and error.cause is Cause.LIMIT:
         failed = InjectorOutcome("failed", error.message, error.trajectory.seconds)
@@ -88,6 +87,6 @@ def _unplayed(job: Injection, error: SelfplayError) -> InjectorRollout:
 
 
 def _without_end(injector: Injector, number: int, finish: Finish, outcome: InjectorOutcome) -> InjectorRollout:
-    """The rollout of an episode of which there is nothing but the reason."""
+    """The rollout of an episode with only a reason."""
     nothing = Trajectory("injector", injector.player, finish, error=outcome.reason)
     return Rollout(nothing, injector.key(number), outcome)

@@ -30,8 +30,8 @@ AGAIN = "The same command makes the update again."
 
 @dataclass(frozen=True)
 class LearnOrder:
-    """What the user asked for: `credit` says which episodes and the recipe; the rest is the model and where the new one
-    goes."""
+    """What the user asked for: `credit`: the episodes and the recipe; the rest: the model and the folder of the new
+    one."""
 
     credit: CreditOrder
     model: str
@@ -39,15 +39,15 @@ class LearnOrder:
 
 
 class LearnWatcher(Protocol):
-    """Who is told how it goes."""
+    """Receives the progress."""
 
     def say(self, line: str) -> None: ...
     def expect(self, total: int | None, doing: str) -> None: ...
 
 
 def dry_run(order: LearnOrder, watcher: LearnWatcher) -> list[Credited]:
-    """The episodes with their credit and what filtered each; nothing is trained, written, or loaded but the settings of
-    the model and, where there are tapes, its tokenizer. What `learn` refuses of the episodes is refused here, too."""
+    """The episodes with their credit and filters. Nothing is trained or written, and only the model's settings and, for
+    tapes, its tokenizer are loaded. Refuses the same episodes as `learn`."""
     vocabulary = vocabulary_of(order.model)
     rollouts = credited_runs(order.credit, watcher.say, vocabulary, _chat(order.model))
     check_readable(examples(rollouts, order.credit.recipe), vocabulary, _context_of(order.model))
@@ -55,7 +55,7 @@ def dry_run(order: LearnOrder, watcher: LearnWatcher) -> list[Credited]:
 
 
 def learn(order: LearnOrder, watcher: LearnWatcher) -> dict[str, Any]:
-    """Make the update, write the model, and return the summary. An update that was made already is not made again.
+    """Make the update, write the model, and return the summary. A finished update is not made again.
 
     Raises `SelfplayError` for what the user can mend."""
     settings = _settings(order)
@@ -79,16 +79,18 @@ def learn(order: LearnOrder, watcher: LearnWatcher) -> dict[str, Any]:
 
 
 def vocabulary_of(model: str) -> int:
-    """The size of its vocabulary, from its settings; those of a hub's model are fetched. Raises `LearningError`."""
+    """The size of a model's vocabulary from its settings, which are fetched for a hub model. Raises `LearningError`."""
     try:
         settings = _settings_of(model)
         return int(settings["vocab_size"] if "vocab_size" in settings else settings["text_config"]["vocab_size"])
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise LearningError(f"{model} is no model: {str(error)[:300]}", "Name a folder with a config.json.") from error
+        raise LearningError(
+            f"{model} is not a model: {str(error)[:300]}", "Name a folder with a config.json."
+        ) from error
 
 
 def _context_of(model: str) -> int:
-    """The most tokens that it reads, from its settings, which `vocabulary_of` has found to be whole."""
+    """The model's context in tokens from its settings, which `vocabulary_of` has checked."""
     settings = _settings_of(model)
     return int(settings.get("max_position_embeddings") or sys.maxsize)
 
@@ -101,7 +103,7 @@ def _settings_of(model: str) -> dict[str, Any]:
 
 
 def _chat(model: str) -> Callable[[], ChatFormat]:
-    """Its chat format, made when a tape is first compared with it."""
+    """The model's chat format, made when the first tape is compared with it."""
     return cache(lambda: ChatFormat(load_tokenizer(model)))
 
 
@@ -110,7 +112,8 @@ def _table(rollouts: Sequence[Credited]) -> list[dict[str, str]]:
 
 
 def _settings(order: LearnOrder) -> dict[str, Any]:
-    """What fixes the result, as plain values: the order, and what the episodes and the model's files are."""
+    """The settings that fix the result, as plain values: the order, and digests of the episodes and the model's
+    files."""
     credit, found = order.credit, {**asdict(order.credit), "model": order.model}
     found["episodes"] = credited_sources(credit.runs, credit.policy, credit.weak)
     found["model_files"] = model_files(order.model)
@@ -119,7 +122,7 @@ def _settings(order: LearnOrder) -> dict[str, Any]:
 
 
 def _finished(order: LearnOrder, settings: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The summary of this very update, if it was made. Raises `LearningError` where `out` holds anything else."""
+    """The summary of exactly this update, if it was made. Raises `LearningError` if `out` has anything else."""
     found = finished(order.out / SUMMARY, settings, "update", LearningError)
     if found is None and order.out.exists() and (not order.out.is_dir() or any(order.out.iterdir())):
         raise LearningError(f"{order.out} exists and is not the result of an update", "Give another --out.")

@@ -15,10 +15,10 @@ from selfplay.update.one_update import model_options, step_options, update
 
 
 def updated(order: LearnOrder, rollouts: Sequence[Credited], folder: Path, watcher: LearnWatcher) -> dict[str, Any]:
-    """Take the step and write the new model to `folder`; what it did. The weights are written in float32: bf16 would
-    round one update of a small learning rate away.
+    """Take the step and write the new model to `folder`; returns the summary. Weights are written in float32, since
+    bf16 would lose an update with a small learning rate.
 
-    Raises `SelfplayError`, and `OSError` when the folder cannot be written."""
+    Raises `SelfplayError`, and `OSError` if the folder cannot be written."""
     recipe, started = order.credit.recipe, time.monotonic()
     watcher.say(f"loading {order.model}")
     if slow := slow_precision(recipe.precision):

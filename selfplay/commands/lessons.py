@@ -1,4 +1,4 @@
-"""What `selfplay trajectories export` does: the lessons of a run, written as JSON lines."""
+"""What `selfplay trajectories export` does: write the lessons of a run as JSON lines."""
 
 import json
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ def write_lessons(order: LessonOrder) -> dict[str, int]:
     if not roles:
         raise CurriculumError(f"there is no role {order.role!r}", "The roles are injector, solver and both.")
     if not order.out.name.endswith((".jsonl", ".jsonl.zst")):
-        raise CurriculumError(f"{order.out} is neither .jsonl nor .jsonl.zst", "Give --out one of these endings.")
+        raise CurriculumError(f"{order.out} is not named .jsonl or .jsonl.zst", "Give --out one of these endings.")
     if order.most_tokens and not order.tokenizer:
         raise CurriculumError("--most-tokens counts tokens of a tokenizer", "Name one with --tokenizer.")
     chat = ChatFormat(load_tokenizer(order.tokenizer)) if order.tokenizer else None

@@ -1,4 +1,4 @@
-"""Lines of one kind for a user who waits: the first few, and how many others there are."""
+"""Shows the first few lines of a kind to a waiting user, and how many others there are."""
 
 from collections.abc import Callable
 

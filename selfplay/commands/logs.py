@@ -1,5 +1,5 @@
-"""What the evaluation of a dataset prints for predictions, run in sandboxes: logs that another tool's grader reads,
-without an engine. What `selfplay logs` does, on values."""
+"""What `selfplay logs` does, on values: run a dataset's evaluation of predictions in sandboxes, without a container
+engine, and keep the logs for another tool's grader."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
@@ -28,13 +28,13 @@ from selfplay.sandbox import Backend, SandboxError
 LOG = "test_output.txt"
 NOT_APPLIED = ">>>>> Patch Apply Failed"
 TIMED_OUT = ">>>>> Tests Timed Out"
-"""What both graders look for."""
+"""The marks that both graders look for."""
 
 
 @dataclass(frozen=True)
 class LogsOrder:
     """What the user asked for. `form`: the format in which the bugs of `runs` were exported. `workers` None means one
-    per core. `trust`: what a run wants to run or fetch is allowed."""
+    per core. `trust`: allow what a run wants to run or fetch."""
 
     runs: Sequence[Path]
     predictions: Path
@@ -46,7 +46,7 @@ class LogsOrder:
 
 @dataclass(frozen=True)
 class Logged:
-    """What came of one prediction: the log, or why there is none."""
+    """The result of one prediction: the log, or why there is none."""
 
     text: str = ""
     why: str = ""
@@ -65,9 +65,10 @@ def run_logs(
     order: LogsOrder, backend: Backend, expect: Callable[[int], None], done: Callable[[str], None]
 ) -> dict[str, str]:
     """Write `OUT/<instance>/test_output.txt` for every prediction. Returns instance -> why it has no log. `expect` is
-    told how many there are, `done` each that is finished.
+    called with their number, `done` for each finished one.
 
-    Raises `SelfplayError` before anything runs, for what the user can mend; nothing is left in `order.out` then."""
+    Raises `SelfplayError` for errors that the user can mend, before anything runs, and leaves nothing in
+    `order.out`."""
     wanted = _wanted(order)
     expect(len(wanted))
     failed: dict[str, str] = {}
@@ -91,7 +92,7 @@ def _wanted(order: LogsOrder) -> Mapping[str, tuple[PoolBug, str]]:
     form = FORMATS.get(order.form)
     if form is None or form.script is None:
         known = ", ".join(name for name, one in FORMATS.items() if one.script)
-        raise CurriculumError(f"no grader reads logs of the format {order.form!r}", f"Those of {known} do.")
+        raise CurriculumError(f"there is no log grader for the format {order.form!r}", f"Those of {known} do.")
     predictions = read_predictions(order.predictions)
     bugs = {form.name(one): one for one in collect(order.runs, Choice()).bugs}
     if unknown := sorted(predictions.keys() - bugs.keys()):
@@ -107,7 +108,7 @@ def _wanted(order: LogsOrder) -> Mapping[str, tuple[PoolBug, str]]:
 def _jobs(
     order: LogsOrder, wanted: Mapping[str, tuple[PoolBug, str]], backend: Backend, failed: dict[str, str]
 ) -> Iterator[_Job]:
-    """A job for each prediction whose bug has an environment; it is built once for all that share it."""
+    """A job for each prediction whose bug has an environment; a shared environment is built once."""
     script, known = FORMATS[order.form].script, dict[tuple[Path, str], Prepared]()
     assert script is not None
     for name, (one, patch) in wanted.items():
@@ -125,7 +126,7 @@ def _jobs(
 
 
 def _logged(job: _Job, backend: Backend) -> Logged:
-    """The log of one prediction, in the world that an agent's image has."""
+    """The log of one prediction, run in the same tree as an agent's image."""
     extra = (job.bug.attempt,) if job.bug.attempt else ()
     limit = seconds(job.bug)
     try:

@@ -2,7 +2,7 @@
 
 Every wait ends: episodes and checks have time limits. The loop stops with a reason after too many episodes without a
 new bug, and when sandboxes or model answers keep failing. After Ctrl-C or a kill the folder can be resumed. An episode
-that could not be played is stored as that, so that the ones behind it are taken.
+that could not be played is stored as such, so that later ones are not held up.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,7 +17,7 @@ from selfplay.rollout.players import SCRIPTED
 from selfplay.rollout.retries import Control
 
 SAME_END = 8
-"""When no bug was ever made and so many episodes in a row end for the same reason, the loop stops."""
+"""The loop stops if no bug was ever made and this many episodes in a row end for the same reason."""
 Watch = Callable[[RunProgress], None]
 
 
@@ -40,7 +40,7 @@ async def make_bugs(
 ) -> str:
     """Play episodes until the pool holds enough bugs. Returns why it stopped. `control`: as for `stored_injections`.
 
-    Raises `RolloutError` when sandboxes or the model keep failing.
+    Raises `RolloutError` if sandboxes or the model keep failing.
     """
     loop = _Loop(injector, pool, wanted)
     loop.take()
@@ -62,11 +62,11 @@ class _Loop:
         self.vain = 0
 
     def take(self) -> list[Bug]:
-        """Move staged bugs that can be taken into the pool, and return them."""
+        """Move the staged bugs that can be taken into the pool, and return them."""
         return self.pool.episodes.take(self.wanted.bugs, self.wanted.patience, repository=self.injector.repository)
 
     def next_job(self, running: int) -> Injection | None:
-        """The next episode, as `stored_injections` takes it."""
+        """The next episode, in the form of `stored_injections`."""
         number = self.next_number(running)
         return None if number is None else (self.injector, number)
 
@@ -82,18 +82,18 @@ class _Loop:
         return self.number
 
     def count(self, record: EpisodeRecord, taken: Sequence[Bug]) -> None:
-        """Count the episodes since the pool last grew, and keep the reasons of a script's last ones while they are all
-        the same: its next try will end so, too."""
+        """Count the episodes since the pool last grew, and keep a script's last reasons while they are all the same:
+        its next try would end the same way."""
         self.vain = 0 if taken else self.vain + 1
         if self.injector.player not in SCRIPTED:
             return  # a model may do better: `patience` says how often it is tried
         self.same = [*self.same, record.reason] if self.same[-1:] in ([], [record.reason]) else [record.reason]
 
     def reason(self) -> str:
-        """Why no further episode is played; empty when one is.
+        """Why no further episode is played; empty if one is.
 
-        `vain` counts finished episodes whether they could be taken or not, so the loop ends on any state of a pool.
-        While one is running that others wait for, it only defers: that one may end in a bug."""
+        `vain` counts finished episodes whether taken or not, so the loop ends on any state of a pool. It waits for a
+        running episode that others are staged behind, which may give a bug."""
         episodes, name = self.pool.episodes, self.injector.repository
         if episodes.count(name) >= self.wanted.bugs:
             return "enough bugs"

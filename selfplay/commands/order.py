@@ -1,4 +1,4 @@
-"""What a user asks of `selfplay curriculum`: the order, what in it is refused, and what of it fixes a run's bugs."""
+"""The user's order for `selfplay curriculum`: its values, what is refused, and which settings fix a run's bugs."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -31,8 +31,8 @@ class Order:
     `group`: injector episodes that share a prompt. `patience`: the run stops after this many episodes in a row without
     a new bug. `options`: the policy's, by name. `order` 2 also makes `attempts` at every bug, and second-order bugs
     from the failed ones, at most `per_parent` per bug. `public_share`: the share of F2P that solvers are shown.
-    `allow_hosts`: where builds may go besides the package indexes. `believable`: whether a valid bug must also keep the
-    rules of `selfplay.believable`; None: a script's must, a model's need not, as in the paper.
+    `allow_hosts`: hosts that builds may reach besides the package indexes. `believable`: whether valid bugs must also
+    keep the rules of `selfplay.believable`; None: only scripts' bugs (the paper has no such rules).
     """
 
     source: str
@@ -58,14 +58,13 @@ class Order:
 
     @property
     def rules(self) -> BelievableRules | None:
-        """The rules that valid bugs must keep besides."""
+        """The believability rules for valid bugs."""
         wanted = self.policy in SCRIPTED if self.believable is None else self.believable
         return BelievableRules() if wanted else None
 
 
 def refuse_out_in_source(order: Order) -> None:
-    """When the source is a plain folder, everything in it belongs to the source: writing the run there would change
-    it."""
+    """If the source is a plain folder, everything in it belongs to the source, so the run must not be written there."""
     source = parse_source(order.source)
     if not isinstance(source, PathSource) or (source.path / ".git").exists():
         return
@@ -79,7 +78,7 @@ def refuse_strategy(order: Order) -> None:
 
 
 def refuse_unknown_language(order: Order, source: str, language: str) -> None:
-    """Before anything is installed. Raises `RepositoryError`."""
+    """Refuse a language that the script does not know, before anything is installed. Raises `RepositoryError`."""
     if language not in LANGUAGES and order.policy in SCRIPTED:
         known = listed(LANGUAGES)
         raise RepositoryError(
@@ -89,13 +88,13 @@ def refuse_unknown_language(order: Order, source: str, language: str) -> None:
 
 
 def refuse_unmeasured(order: Order, tree: Path, source: str, language: str) -> None:
-    """The same for tests under a framework of which no suite is measured. Raises `NoTests`."""
+    """Likewise refuse a test framework whose suites cannot be measured. Raises `NoTests`."""
     if language != "python" and order.policy in SCRIPTED:
         calling(tree, source, language, order.test)
 
 
 def why_impossible(order: Order, suite: Suite, known: Survey | Sources) -> str:
-    """Why no episode of the scripted injector can succeed here; empty when one can."""
+    """Why no episode of the scripted injector can succeed here; empty if one can."""
     asked: tuple[Strategy, ...] = ("removal", "history") if order.strategy == "mix" else (order.strategy,)
     least = order.thresholds
     reasons = [

@@ -1,8 +1,8 @@
 """Predictions of other tools, `grade RUN_DIR --predictions FILE`: SWE-bench's form, as a JSON list, as lines of JSON,
 or as a dictionary by id, as mini-swe-agent writes it.
 
-The file is read whole and checked before anything runs, so that a wrong id does not surface after an hour of test runs.
-One prediction, or one bug, never touches another's grade.
+The whole file is read and checked before anything runs, so that a wrong id does not surface after an hour of tests.
+Predictions never affect each other's grades.
 """
 
 import codecs
@@ -30,7 +30,8 @@ from selfplay.rollout.retries import again
 from selfplay.sandbox import MIB, Backend, SandboxError
 
 MOST_MEMORY, MOST_LINE = 64 * MIB, 16 * MIB
-"""Memory of all predictions together, and the bytes of one line. A list is read whole, and counts three times."""
+"""The most memory of all predictions together, and the most bytes of one line. A list is read whole and counts three
+times."""
 _KEYS = {"instance_id", "model_patch"}
 _FORM = (
     'Each entry is {"instance_id": "<bug>", "model_patch": "<git diff>"}, in a JSON list, one a line, '
@@ -49,7 +50,7 @@ def read_predictions(path: Path) -> dict[str, str]:
     except OSError as error:
         raise PredictionError("unreadable", f"{path} cannot be read: {error.strerror}", _FORM) from error
     if not found:
-        raise PredictionError("empty", f"{path} holds no prediction", _FORM)
+        raise PredictionError("empty", f"{path} has no prediction", _FORM)
     return found
 
 
@@ -57,21 +58,21 @@ def _by_bug(path: Path, entries: Iterable[Any]) -> dict[str, str]:
     found: dict[str, str] = {}
     for number, entry in enumerate(entries, 1):
         if not isinstance(entry, dict):
-            raise PredictionError("malformed", f"{path}: an entry is no object", _FORM)
+            raise PredictionError("malformed", f"{path}: an entry is not an object", _FORM)
         bug, diff = entry.get("instance_id"), entry.get("model_patch")
         diff = "" if diff is None and "model_patch" in entry else diff
         if not isinstance(bug, str) or not isinstance(diff, str):
             raise PredictionError("malformed", f"{path}: entry {number} has no instance_id or no model_patch", _FORM)
         if bug in found:
             raise PredictionError(
-                "malformed", f"{path}: entry {number} is the second for {bug[:200]!r}", "Keep one a bug."
+                "malformed", f"{path}: entry {number} is the second for {bug[:200]!r}", "Keep one per bug."
             )
         found[bug] = diff
     return found
 
 
 def _entries(path: Path, stream: IO[bytes]) -> Iterator[Any]:
-    """The entries, one at a time where there is one a line. Raises `PredictionError` and `UntrustedDataError`."""
+    """The entries, one at a time if the file has one per line. Raises `PredictionError` and `UntrustedDataError`."""
     lines = _lines(path, stream)
     first = next(lines, None)
     if first is None:
@@ -88,7 +89,7 @@ def _entries(path: Path, stream: IO[bytes]) -> Iterator[Any]:
 
 
 def _lines(path: Path, stream: IO[bytes]) -> Iterator[bytes]:
-    """The lines that hold something, as long as they are of a bearable size, alone and together."""
+    """The non-empty lines, within limits for each and for all together."""
     memory, longest = 0, MOST_LINE * times()
     for number, line in enumerate(iter(lambda: stream.readline(longest + 1), b""), 1):
         line = line.removeprefix(codecs.BOM_UTF8) if number == 1 else line
@@ -107,7 +108,7 @@ def _within(path: Path, memory: int) -> None:
 
 
 def _alone(path: Path, line: bytes) -> Any:
-    """The value of a line; None for a line of a longer value."""
+    """The value of a line; None if it is a part of a longer value."""
     try:
         return parse_json(line, str(path), halves=True)
     except UntrustedDataError:
@@ -115,7 +116,7 @@ def _alone(path: Path, line: bytes) -> Any:
 
 
 def _listed(path: Path, value: Any) -> list[Any]:
-    """The entries of a list, of a dictionary by id, whose entries may repeat their id, or of one entry."""
+    """The entries of a list, of a dictionary by id (whose entries may repeat the id), or a single entry."""
     if not isinstance(value, dict) or _KEYS & value.keys():
         return value if isinstance(value, list) else [value]
     for bug, entry in value.items():
@@ -134,8 +135,8 @@ def grade_predictions(
     counterfactual: bool = True,
     trust: bool = False,
 ) -> Iterator[tuple[str, Grade]]:
-    """(bug, grade) as they finish; for a bug that cannot be graded, the grade says so, and no other is touched. A bug
-    may have the name that it has in an exported dataset. `trust`: what the run wants to run or fetch is allowed.
+    """(bug, grade) as they finish; the grade of a bug that cannot be graded says so. Bugs may have their names from an
+    exported dataset. `trust`: allow what the run wants to run or fetch.
 
     Raises `PredictionError` for ids that are not bugs of the run, and `NotTrusted`, before anything runs."""
     folders = {folder.name: folder for folder in bug_folders(run)}
@@ -160,13 +161,12 @@ def grade_predictions(
 
 
 def _own_names(predictions: Mapping[str, str], bugs: Collection[str]) -> dict[str, str]:
-    """Predictions by the names of bugs, where they have those of a dataset. Raises `PredictionError` for two of one
-    bug."""
+    """Predictions by bug name, translated from dataset names. Raises `PredictionError` for two of one bug."""
     found: dict[str, str] = {}
     for name, diff in predictions.items():
         bug = name if name in bugs or bug_id_of(name) not in bugs else bug_id_of(name)
         if bug in found:
-            raise PredictionError("malformed", f"two predictions are for {bug[:200]!r}", "Keep one a bug.")
+            raise PredictionError("malformed", f"two predictions are for {bug[:200]!r}", "Keep one per bug.")
         found[bug] = diff
     return found
 
@@ -181,7 +181,7 @@ def _graded(ready: Gradable, prediction: str, lease: Backend, counterfactual: bo
 
 
 def _prepared(folder: Path, known: dict[tuple[str, str], Prepared], backend: Backend, trust: bool) -> Prepared | Grade:
-    """The environment of a bug, made once for all bugs of one origin; a grade for a bug that has none."""
+    """The environment of a bug, made once for all bugs of one origin; a grade if it has none."""
     try:
         bug, _, _ = read_bug(folder)
         if _origin(bug) not in known:

@@ -1,4 +1,4 @@
-"""Failed attempts of a run become second-order bugs, stored with what came of each."""
+"""Turns failed attempts of a run into second-order bugs, and stores each result."""
 
 import contextlib
 from collections import defaultdict

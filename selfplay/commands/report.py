@@ -1,4 +1,4 @@
-"""What `selfplay report` does: a run's page as a file, or served while the run goes on. The run is only read."""
+"""What `selfplay report` does: a run's page as a file, or served while the run goes on. Nothing in the run changes."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ class ReportOrder:
 
 
 def write_report(order: ReportOrder, say: Callable[[str], None]) -> Path:
-    """Write the page of a run; the file is there whole or not at all. Raises `SelfplayError`."""
+    """Write the page of a run atomically. Raises `SelfplayError`."""
     out = order.out or order.run / NAME
     if out.is_dir():
         raise ReportError(f"{out} is a folder", "Name a file with --out.")

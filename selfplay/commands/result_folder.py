@@ -1,7 +1,7 @@
-"""The folder that a command makes: whole or not at all, and not made twice.
+"""The result folder of a command: written atomically and not made twice.
 
-A summary in it, JSON, tells the `settings` that fixed the result. The same command on the same folder then has nothing
-to do; with other settings it is refused.
+Its JSON summary has the `settings` that fixed the result. Repeating the command on the folder does nothing; with other
+settings it is refused.
 """
 
 import json
@@ -17,8 +17,8 @@ from selfplay.errors import SelfplayError
 def finished(
     summary: Path, settings: Mapping[str, Any], what: str, refusal: type[SelfplayError]
 ) -> dict[str, Any] | None:
-    """What the file `summary` says, if it has these settings; None where there is no such file. `what`: a word for what
-    was made. Raises `refusal` for a damaged one, and for one with other settings."""
+    """The content of the file `summary` if it has these settings; None without such a file. `what`: a word for the
+    result. Raises `refusal` for a damaged file or other settings."""
     if not summary.is_file():
         return None
     try:
@@ -37,13 +37,13 @@ def finished(
 
 @contextmanager
 def whole_folder(out: Path, refusal: type[SelfplayError], hint: str) -> Iterator[Path]:
-    """A folder to write to, which gets the name `out` when the block is left without an error, and is removed with one.
-    Raises `refusal` when it cannot be written; `hint`: what to do then."""
+    """A folder to write to, which is renamed to `out` if the block succeeds and removed otherwise. Raises `refusal` if
+    it cannot be written; `hint`: what to do then."""
     made = out.with_name(f".{out.name}.new")
     try:
         with written(out, refusal, hint):
             out.parent.mkdir(parents=True, exist_ok=True)
-            shutil.rmtree(made, ignore_errors=True)  # of a kill
+            shutil.rmtree(made, ignore_errors=True)  # left by a kill
             made.mkdir()
             yield made
             made.replace(out)

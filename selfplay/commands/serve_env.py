@@ -1,7 +1,7 @@
-"""What `selfplay serve-env` does: the two roles on a repository as environments for another trainer, until Ctrl-C.
+"""What `selfplay serve-env` does: serve the two roles on a repository as environments for another trainer.
 
-Episodes are stored in the run's folder as those of `selfplay train` are: a valid bug can be attempted at once, and
-attempts count for the reward of whoever planted it.
+Episodes are stored in the run's folder as in `selfplay train`: a valid bug can be attempted at once, and attempts count
+for its injector's reward.
 """
 
 import asyncio
@@ -32,9 +32,9 @@ from selfplay.sandbox.workers import Workers
 
 @dataclass(frozen=True)
 class ServeOrder:
-    """What the user asked for. `out`: a run's folder, new or of `selfplay curriculum` on the same source: its bugs can
-    be attempted, too. `prompts`: how many different prompts the injector is offered. `sessions`: at most so many at
-    once; `silent`: the seconds after which one is closed whose trainer sends nothing. `limits`: of an episode."""
+    """What the user asked for. `out`: a run's folder, new or from `selfplay curriculum` on the same source, whose bugs
+    can also be attempted. `prompts`: how many different prompts the injector is offered. `sessions`: the most at once;
+    `silent`: seconds without a request after which a session is closed. `limits`: of an episode."""
 
     source: str
     out: Path

@@ -1,4 +1,4 @@
-"""A run whose episodes are played from outside: which tasks there are, one episode of each, and what becomes of it."""
+"""A run whose episodes are played from outside: its tasks, an episode of each, and how it is stored."""
 
 import asyncio
 from collections import defaultdict
@@ -20,11 +20,11 @@ from selfplay.rollout.solver import ReadyBug, SolverRun, solver_rollout
 
 PROMPT = "prompt-"
 PROMPT_EPISODES = 100_000
-"""How many episodes of the injector have one prompt: the numbers of prompt P begin at P times this."""
+"""The most injector episodes per prompt: the numbers of prompt P begin at P times this."""
 
 
 class ServedRun:
-    """A `Playable`. `prompts`: how many the injector is offered."""
+    """A `Playable`. `prompts`: the injector's number of prompts."""
 
     def __init__(
         self, pool: Curriculum, injecting: InjectorRun, solving: SolverRun, prompts: int, say: Callable[[str], None]
@@ -71,14 +71,14 @@ class ServedRun:
         return SessionEpisode(bug, lambda player: self._solve(player, ready, number))
 
     def _number(self, task: str, begin: int, stored: list[int]) -> int:
-        """The next number that no episode of the task has."""
+        """The next free episode number of the task."""
         taken = self._taken[task]
         found = max([begin - 1, *stored, *taken]) + 1
         taken.add(found)
         return found
 
     async def _inject(self, player: Player, number: int) -> SessionResult:
-        """Play, check and store an injector's episode; a bug of it can be attempted from now on."""
+        """Play, check and store an injector's episode; its bug can be attempted from now on."""
         run = replace(self._injecting, player=player)
         rollout = await injector_rollout(run, number)
         record = store_episode(self._pool, rollout)

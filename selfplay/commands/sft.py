@@ -1,7 +1,7 @@
-"""What `selfplay sft` does: lessons of runs -> a model that imitates them, as a Hugging Face folder.
+"""What `selfplay sft` does: train a model to imitate lessons of runs, and write it as a Hugging Face folder.
 
-The folder holds the model when the run is over, and `sft.json` with what it took. Until then `checkpoints/` is in it,
-from which the same command goes on.
+The folder has the model at the end of the run, and `sft.json` with its figures. Until then it has `checkpoints/`, from
+which the same command resumes.
 """
 
 import hashlib
@@ -29,10 +29,11 @@ CHECKPOINTS = "checkpoints"
 
 @dataclass(frozen=True)
 class SftOrder:
-    """What the user asked for. `budget`: tokens of a row, and the most of a sequence; `held_out`: the share of bugs
-    whose lessons are only measured; `batch`: sequences of a step; `schedule`: `cosine` lets the learning rate fall to 0
-    at the last step; `strict`, `render`, `repeats` and `scripted`: see `LessonsWanted`; `keep_activations`: faster, for
-    several times the memory of activations; `lora`: the rank of adapters, which are trained instead of the weights."""
+    """What the user asked for. `budget`: tokens of a row, and of the longest sequence; `held_out`: the share of bugs
+    whose lessons only measure the loss; `batch`: sequences of a step; `schedule`: `cosine` lets the learning rate fall
+    to 0 at the last step; `strict`, `render`, `repeats` and `scripted`: see `LessonsWanted`; `keep_activations`:
+    faster, for several times the memory of activations; `lora`: the rank of adapters, which are trained instead of the
+    weights."""
 
     runs: tuple[Path, ...]
     model: str
@@ -60,7 +61,7 @@ class SftOrder:
 
 
 class SftWatcher(Protocol):
-    """Who is told how it goes."""
+    """Receives the progress."""
 
     def say(self, line: str) -> None: ...
     def expect(self, total: int | None, doing: str) -> None: ...
@@ -68,9 +69,9 @@ class SftWatcher(Protocol):
 
 
 def sft(order: SftOrder, watcher: SftWatcher) -> dict[str, Any]:
-    """Train, write the model, and return the summary. A run that is over already is not done again.
+    """Train, write the model, and return the summary. A finished run is not repeated.
 
-    Raises `SelfplayError` for what the user can mend."""
+    Raises `SelfplayError` for errors that the user can mend."""
     settings = {**_settings(order), "episodes": lesson_sources(order.runs), "model_files": model_files(order.model)}
     done = finished(order.out / SUMMARY, settings, "run", TrainError)
     if done is not None:
@@ -93,7 +94,7 @@ def sft(order: SftOrder, watcher: SftWatcher) -> dict[str, Any]:
 
 
 def lessons_of(order: SftOrder) -> tuple[list[tuple[Lecture, Example]], Counter[str]]:
-    """The lessons that fit, and the counts: of each role, taped, rendered, and left out for each reason."""
+    """The lessons that fit, and the counts: per role, taped, rendered, and left out by reason."""
     roles: tuple[Role, ...] = tuple(role for role in get_args(Role) if order.role in (role, "both"))
     if not roles:
         raise CurriculumError(f"there is no role {order.role!r}", "The roles are injector, solver and both.")
@@ -124,7 +125,7 @@ def _example(run: Path, lecture: Lecture) -> Example:
 
 def split(found: Sequence[tuple[Lecture, Example]], order: SftOrder) -> tuple[list[Example], list[Example]]:
     """Training and held-out examples. Bugs are held out, not lessons: second-order bugs go with the bug they came from.
-    Which ones follows from the seed and the bugs' names. Raises `TrainError` when too few bugs are there."""
+    The seed and the bugs' names decide which. Raises `TrainError` if there are too few bugs."""
     families = sorted({lecture.family for lecture, _ in found}, key=lambda name: _number(f"{order.seed}/{name}"))
     count = max(1, round(order.held_out * len(families))) if order.held_out else 0
     if count >= len(families):
@@ -142,7 +143,7 @@ def _number(text: str) -> str:
 
 
 def _digest(examples: Sequence[Example]) -> str:
-    """What the examples are, in a few letters: a run is resumed with the same ones only."""
+    """A digest of the examples: a run is resumed only with the same ones."""
     plain = [(list(example.ids), list(example.mask)) for example in examples]
     return _number(json.dumps(plain))[:16]
 
@@ -156,7 +157,7 @@ def _amount(examples: Sequence[Example]) -> dict[str, int]:
 
 
 def _settings(order: SftOrder) -> dict[str, Any]:
-    """What fixes the result, as plain values."""
+    """The settings that fix the result, as plain values."""
     left_out = ("out", "save_every", "keep_activations")
     return {
         name: [str(run) for run in value] if name == "runs" else value

@@ -25,7 +25,7 @@ def train(
     kind: Mapping[str, Any],
     watcher: SftWatcher,
 ) -> dict[str, Any]:
-    """Tune the model, write it to the order's folder, and return what it took."""
+    """Tune the model, write it to the order's folder, and return the figures."""
     watcher.say(f"loading {order.model}")
     if slow := slow_precision(order.precision):
         watcher.say(slow)
@@ -49,10 +49,10 @@ def train(
     tuned = tune(trainer, training, held_out, options, folder, kind, report)
     if tuned.worse:
         watcher.say(
-            "every epoch made the held-out loss HIGHER than the model's as it was given; lower --lr, or give more"
+            "every epoch made the held-out loss HIGHER than that of the initial model; lower --lr, or give more"
         )
     watcher.say(f"writing {order.out}")
-    with written(order.out, TrainError, "The same command goes on from its last checkpoint."):
+    with written(order.out, TrainError, "The same command resumes from its last checkpoint."):
         write_model(scorer, order.out, Path(order.model), written_dtype(order.model, order.precision))
     forget(folder)
     stopped = "early" if len(tuned.epochs) < order.epochs else "after all epochs"

@@ -1,4 +1,4 @@
-"""What `selfplay show` reads: a run, a bug or a trajectory, as a value. Pages and JSON are made from it."""
+"""What `selfplay show` reads: a run, a bug or a trajectory, as a value for pages and JSON."""
 
 import contextlib
 import os
@@ -20,7 +20,7 @@ from selfplay.plain_text import shown
 
 @dataclass(frozen=True)
 class SeenRun:
-    """A run's figures, computed from its pool now; of a training run those of its steps."""
+    """A run's figures, computed from its pool now; for a training run also those of its steps."""
 
     summary: dict[str, Any]
     steps: list[dict[str, Any]]
@@ -58,7 +58,7 @@ Seen = SeenRun | SeenBug | SeenEpisode
 
 
 def look(path: Path) -> Seen:
-    """What lies at `path`. Raises `SelfplayError` for a damaged path or one that selfplay did not write."""
+    """The run, bug or trajectory at `path`. Raises `SelfplayError` if it is damaged or selfplay did not write it."""
     if path.exists() and not path.is_dir():
         return SeenEpisode(load_trajectory(path))
     if os.path.lexists(path / BUG_FILE):

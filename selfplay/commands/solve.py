@@ -1,7 +1,7 @@
-"""From a run's folder to attempts at its bugs and second-order bugs: what `selfplay solve` does, on values.
+"""What `selfplay solve` does, on values: attempt the bugs of a run and make second-order bugs.
 
-Every bug's world is searched for copies of the answer before a solver sees it; a bug that leaks is left out, and so is
-one whose world cannot be audited, unless the order takes those.
+Every bug's world is searched for copies of the answer before a solver sees it; a leaking bug is left out, and so is one
+whose world cannot be audited, unless the order allows it.
 """
 
 import asyncio
@@ -41,9 +41,9 @@ from selfplay.sandbox.workers import Workers
 class SolveOrder:
     """What the user asked for. `policy` names a player or a control (`gold`, `empty`); `per_parent` above 0 asks for
     second-order bugs, at most that many per bug. `workers` None means one per core. `options`: the policy's, by name.
-    `name`: what its attempts are filed under, None for the policy's own name. `bugs`: the bugs to attempt, each by its
-    id or a unique prefix of it; all if empty. `trust`: what the run wants to run or fetch is allowed. `unauditable`:
-    also attempt bugs whose worlds cannot be audited. `weak`: what becomes of grades that are weakly assured."""
+    `name`: the name for its attempts, None for the policy's own name. `bugs`: the bugs to attempt, each by its
+    id or a unique prefix of it; all if empty. `trust`: allow what the run wants to run or fetch. `unauditable`:
+    also attempt bugs whose worlds cannot be audited. `weak`: how weakly assured grades are treated."""
 
     run: Path
     attempts: int = 8
@@ -81,14 +81,14 @@ def run_solve(order: SolveOrder, backend: Backend, watcher: SolveWatcher) -> dic
     Raises `SelfplayError` for what the user can fix; what was stored is kept, and the same command resumes.
     """
     if order.name in CONTROLS or (order.name and order.policy in CONTROLS):
-        raise CurriculumError("a control's attempts have the control's name, and no others do", "Give another --name.")
+        raise CurriculumError("only a control's attempts may have the control's name", "Give another --name.")
     control = order.policy in CONTROLS
     player: Player = ScriptedPlayer(order.policy) if control else player_named(order.policy, order.options)
     with contextlib.ExitStack() as stack:
         pool = stack.enter_context(open_existing(order.run))
         cleanup.sweep(order.run)
         if not pool.bugs():
-            raise CurriculumError(f"{order.run} holds no bug yet", "Run `selfplay curriculum` first.")
+            raise CurriculumError(f"{order.run} has no bug yet", "Run `selfplay curriculum` first.")
         wanted = chosen(pool, order.bugs)
         if not control:
             settle_attempts(pool, order.name or player.name, player, 0 if order.bugs else order.attempts)
@@ -101,7 +101,7 @@ def run_solve(order: SolveOrder, backend: Backend, watcher: SolveWatcher) -> dic
                 rebuilt = partial(_prepared, original, first, backend, order.trust)
                 try:
                     prepared = again(rebuilt, pool.lost.count_again)
-                except SelfplayError as error:  # the bugs of the other repositories can be attempted all the same
+                except SelfplayError as error:  # the bugs of the other repositories can still be attempted
                     watcher.say(f"the bugs of {first.source} are left out: {error.message}")
                     failed.append(error)
                     continue
@@ -136,8 +136,8 @@ def _one_bug(name: str, ids: Sequence[str]) -> str:
 
 
 def settle_attempts(pool: Curriculum, name: str, player: Player, planned: int) -> None:
-    """Record which policy makes the attempts filed under `name`, and its settings. Raises `CurriculumError` when
-    attempts of another policy are filed there.
+    """Record which policy makes the attempts filed under `name`, and its settings. Raises `CurriculumError` if attempts
+    of another policy are filed there.
 
     Settings that only affect how bugs are planted (`staged`) may differ. `planned`: attempts for each bug of the pool,
     recorded for `credit`; 0 where only some bugs are attempted."""
@@ -148,7 +148,7 @@ def settle_attempts(pool: Curriculum, name: str, player: Player, planned: int) -
 
 
 def origins(pool: Curriculum, wanted: frozenset[str] | None) -> list[tuple[Path, Bug, frozenset[str]]]:
-    """(original, one of its bugs, the bugs to attempt) for each tree and environment of a pool; an original may be
+    """(original, one of its bugs, its bugs to attempt) for each tree and environment of a pool; the original may be
     gone."""
     trees = pool.episodes.originals()
     found: dict[tuple[str, str], tuple[Path, Bug, set[str]]] = {}

@@ -1,12 +1,12 @@
-"""A list of sources for `selfplay curriculum LIST.txt`: one on each line, with what is its own behind it.
+"""A list of sources for `selfplay curriculum LIST.txt`: one per line, followed by its own options.
 
     # comments and empty lines, as in pip's requirements files
     pypi:cachetools
     pypi:sqlparse==0.5.3                bugs=20 strategy=removal
     https://github.com/pallets/jinja    setup='pip install -e . pytest' test='pytest tests'
 
-Words are split as a shell splits them. The whole list is read before anything is done, and every line that cannot be
-used is named with its number.
+Words are split as a shell splits them. The whole list is checked before anything is done; errors are reported with
+their line numbers.
 """
 
 import re
@@ -28,19 +28,19 @@ from selfplay.rollout.injector import Mix
 
 MOST_BYTES = 1 << 20
 MOST_FAULTS = 20
-"""Faults that are told one by one."""
+"""How many faults are listed."""
 _COMMENT = re.compile(r"(^|\s+)#.*$")
 Some = Annotated[int, Field(ge=1)]
 
 
 class SourceListError(SelfplayError):
-    """A list of sources that cannot be read, or holds lines that cannot be used."""
+    """A list of sources that cannot be read or has invalid lines."""
 
 
 @dataclass(frozen=True)
 class LineOptions:
-    """What a line may say of its source, instead of the command's option of that name. `allow_host`: several, divided
-    by commas, beside the command's."""
+    """The options that a line may set for its source instead of the command's. `allow_host`: several, separated by
+    commas, in addition to the command's."""
 
     bugs: Some | None = None
     patience: Some | None = None
@@ -52,8 +52,8 @@ class LineOptions:
 
 
 def read_list(path: Path, base: Order) -> list[Order]:
-    """The orders in a list, a repository each; `base` has what they share. Raises `SourceListError`, which names every
-    line that cannot be used."""
+    """The orders in a list, one per repository; `base` has the shared options. Raises `SourceListError`, which lists
+    the invalid lines."""
     try:
         text = read_named(path, MOST_BYTES).decode()
     except (OSError, UntrustedDataError, UnicodeDecodeError) as error:
@@ -68,7 +68,7 @@ def read_list(path: Path, base: Order) -> list[Order]:
             order = _order(said, base)
             name = str(parse_source(order.source))
             if name in lines:
-                raise SourceListError(f"{order.source} is there already, in line {lines[name]}")
+                raise SourceListError(f"{order.source} is already in line {lines[name]}")
         except (SelfplayError, ValueError) as error:
             faults.append(f"line {number}: {' '.join(str(error).split())}")
         else:
@@ -84,7 +84,7 @@ def read_list(path: Path, base: Order) -> list[Order]:
 
 
 def _order(said: str, base: Order) -> Order:
-    """The order of one line. Raises `SelfplayError`, and `ValueError` for quotes that do not end."""
+    """The order of one line. Raises `SelfplayError`, and `ValueError` for an unclosed quote."""
     source, *options = shlex.split(said)
     named = {}
     for option in options:

@@ -1,5 +1,5 @@
-"""What a result was made from, in a few letters: the stored episodes of runs and the files of a model. With it a
-command tells a result that stands from one whose sources have changed since."""
+"""Digests of a result's sources: the stored episodes of runs and the files of a model. They tell whether the sources
+have changed since."""
 
 import hashlib
 import json
@@ -14,14 +14,14 @@ from selfplay.oracle.assurance import Weak
 
 
 def credited_sources(runs: Iterable[Path], policy: str | None, weak: Weak) -> str:
-    """Of the episodes that `learn` reads: what came of each, and the size of its trajectory. Raises
+    """The digest of the episodes for `learn`: their results, and the sizes of their trajectories. Raises
     `CurriculumError`."""
     found = [[*astuple(one), _size(run, one.trajectory)] for run in runs for one in episodes_of(run, policy, weak)]
     return _digest(found)
 
 
 def lesson_sources(runs: Iterable[Path]) -> str:
-    """Of the episodes that `sft` reads: all that succeeded, of any policy. Raises `CurriculumError`."""
+    """The digest of the episodes for `sft`: all successes of any policy. Raises `CurriculumError`."""
     found: list[Any] = []
     for run in runs:
         with read_pool(run) as pool:
@@ -33,7 +33,7 @@ def lesson_sources(runs: Iterable[Path]) -> str:
 
 
 def model_files(model: str) -> str:
-    """Of the files in a model's folder: names, sizes, times. Empty for a hub's name."""
+    """The digest of a model's folder: names, sizes and times of its files. Empty for a hub name."""
     folder = Path(model).expanduser()
     if not folder.is_dir():
         return ""

@@ -14,7 +14,7 @@ from selfplay.rollout.rollout import FORMAT, InjectorRollout, SolverKey, SolverO
 from selfplay.sandbox.owners import remove
 
 LEFT_TO_THE_POOL = ("artifact", "bug", "diff")
-"""Outcome fields that are in the pool's folders and so are not repeated in the trajectory file."""
+"""Outcome fields that are not repeated in the trajectory file, since the pool's folders have them."""
 
 
 def store_episode(pool: Curriculum, rollout: InjectorRollout) -> EpisodeRecord:
@@ -52,7 +52,7 @@ def store_episode(pool: Curriculum, rollout: InjectorRollout) -> EpisodeRecord:
 
 
 def store_attempt(pool: Curriculum, rollout: SolverRollout) -> Attempt:
-    """Store an attempt; one that is already there is left as it is."""
+    """Store an attempt; an existing one is kept."""
     task, trajectory = rollout.task, rollout.trajectory
     name = attempt_trajectory(task.bug, task.policy, task.number)
     _save(rollout, pool.folder / "trajectories" / name)
@@ -92,7 +92,7 @@ def _attempt(task: SolverKey, outcome: SolverOutcome, played: dict[str, Any]) ->
 
 
 def versions_of(trajectory: Trajectory) -> tuple[int, int]:
-    """The first and the last weight version that sampled in it; (0, 0) for a script."""
+    """The first and the last weight version that sampled in a trajectory; (0, 0) for a script."""
     spans = [segment.versions for segment in trajectory.record.segments]
     return (min(first for first, _ in spans), max(last for _, last in spans)) if spans else (0, 0)
 
@@ -117,9 +117,9 @@ def _save(rollout: InjectorRollout | SolverRollout, path: Path) -> None:
 
 
 def keep_original(write: Callable[[Path], None], target: Path, anew: bool) -> None:
-    """Have an original tree written to `target` once; with `anew`, again, while no bug needs the old one.
+    """Write an original tree to `target` once; with `anew`, again, while no bug needs the old one.
 
-    After a kill the tree is there whole or not at all.
+    The tree is written atomically.
     """
     if target.is_dir() and not target.is_symlink() and not anew:
         return

@@ -1,4 +1,4 @@
-"""Every check again from scratch, for one bug or a whole run: what `selfplay validate` does."""
+"""What `selfplay validate` does: repeat every check from scratch, for one bug or a whole run."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -19,16 +19,16 @@ from selfplay.sandbox import Backend
 from selfplay.validators import Thresholds, Validation, validate
 from selfplay.workbench import RunCache, Workbench
 
-IMPORTED = "it was imported, and made by no episode: `selfplay solve RUN --policy gold` and `empty` check it"
+IMPORTED = "it was imported, not made by an episode: `selfplay solve RUN --policy gold` and `empty` check it"
 
 
 @dataclass(frozen=True)
 class Revalidated:
     """What the checks say now about the bug `id`, and whether `bug.json` recorded the same.
 
-    `verdicts` may begin or end with one that is not a check of the method: `files` (the bug's files are damaged or not
-    those of its record), `sandbox` (its checks lost their sandbox again and again, which says nothing of the bug) and
-    `record` (tests behave differently from the record; ids newly found flaky are ignored).
+    `verdicts` may begin or end with an extra one: `files` (the bug's files are damaged or not those of its record),
+    `sandbox` (its checks kept losing their sandbox, which says nothing about the bug) or `record` (tests behave
+    differently from the record; newly flaky ids are ignored).
     """
 
     id: str
@@ -56,10 +56,10 @@ class _Job:
 
 def revalidate(path: Path, backend: Backend, workers: int = 1, *, trust: bool = False) -> Iterator[Revalidated]:
     """Check the bug in `path`, or every bug of the run in `path`, `workers` at a time; results come as they finish. A
-    damaged bug is not valid. `trust`: what the run wants to run or fetch is allowed.
+    damaged bug is not valid. `trust`: allow what the run wants to run or fetch.
 
-    Raises `ArtifactError` for a folder that is neither, `NotTrusted` before any check, and, when all others are
-    checked, what `prepare` raises when an original is missing.
+    Raises `ArtifactError` for a folder that is neither, `NotTrusted` before any check, and, after all other checks, the
+    error of `prepare` for a missing original.
     """
     jobs: list[_Job] = []
     prepared: dict[tuple[str, str], tuple[Prepared, RunCache]] = {}
@@ -104,7 +104,7 @@ def _checked(job: _Job, backend: Backend) -> Revalidated:
 
 
 def _disagreement(bug: Bug, found: Validation) -> tuple[Verdict, ...]:
-    """A failed verdict when a valid bug's tests do not behave as recorded."""
+    """A failed verdict if a valid bug's tests do not behave as recorded."""
     return _otherwise(bug, found.fail_to_pass, found.pass_to_pass, found.flaky) if found.valid else ()
 
 
@@ -128,4 +128,4 @@ def _otherwise(
     if not other:
         return ()
     said = count(len(other), "test behaves", "tests behave")
-    return (Verdict("record", False, f"{said} otherwise than recorded, first {min(other)!r}"),)
+    return (Verdict("record", False, f"{said} differently from the record, first {min(other)!r}"),)

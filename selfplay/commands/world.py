@@ -1,4 +1,5 @@
-"""What a solver gets, handed out as files: `selfplay world`. Any agent can attempt a bug so, without code of ours."""
+"""What `selfplay world` does: write a solver's world as files, so that any agent can attempt the bug without
+selfplay."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,7 +25,7 @@ cd "$(dirname "$0")/{TREE}" && git add -A && git diff --cached --binary HEAD > .
 
 @dataclass(frozen=True)
 class HandedOut:
-    """`out`: the folder; `hand_in`: the command that grades what came of it."""
+    """`out`: the folder; `hand_in`: the command that grades the result."""
 
     out: Path
     hand_in: str

@@ -69,24 +69,24 @@ class Attempts:
         return set(self._db.execute("SELECT bug, number FROM attempts WHERE policy = ?", (policy,)))
 
     def stored(self, policy: str, wanted: Iterable[tuple[str, int]]) -> set[tuple[str, int]]:
-        """Those of these (bug, number) that are stored."""
+        """The stored ones among these (bug, number)."""
         found = "SELECT 1 FROM attempts WHERE (bug, policy, number) = (?, ?, ?)"
         return {(bug, number) for bug, number in wanted if self._db.execute(found, (bug, policy, number)).fetchone()}
 
     def newest(self, bug: str, policy: str) -> int:
-        """The largest number of a stored attempt at a bug; -1 where there is none."""
+        """The largest number of a stored attempt at a bug; -1 without one."""
         last = "SELECT MAX(number) FROM attempts WHERE (bug, policy) = (?, ?)"
         found = self._db.execute(last, (bug, policy)).fetchone()[0]
         return -1 if found is None else int(found)
 
     def some(self, policy: str, wanted: Iterable[tuple[str, int]]) -> list[Attempt]:
-        """Those of these (bug, number) that are stored, without their diffs."""
+        """The stored attempts among these (bug, number), without their diffs."""
         one = "(bug, policy, number) = (?, ?, ?)"
         return [found for bug, number in wanted for found in self._select(one, (bug, policy, number), diffs=False)]
 
     def all(self, *, diffs: bool = True) -> Iterator[Attempt]:
-        """Every attempt, by bug, policy and number. A diff whose file is gone reads as empty, and so does every diff
-        where `diffs` is False, which reads no file."""
+        """Every attempt, by bug, policy and number. A diff is empty if its file is gone, or if `diffs` is False, which
+        reads no files."""
         return self._select("1 = 1", (), diffs)
 
     def group(self, bug: str, policy: str) -> tuple[Attempt, ...]:
@@ -106,7 +106,8 @@ class Attempts:
         return self._folder / "attempts" / bug / f"{file_name(policy)}-{number:03d}.diff"
 
     def read_diff(self, bug: str, policy: str, number: int) -> str:
-        """The diff of an attempt; empty where its file is gone. Raises `CurriculumError` for one that is not ours."""
+        """The diff of an attempt; empty if its file is gone. Raises `CurriculumError` for a file that selfplay did not
+        write."""
         path = self._diff(bug, policy, number)
         try:
             return decode(read_below(self._folder, str(path.relative_to(self._folder)), MOST_DIFF))
@@ -118,8 +119,8 @@ class Attempts:
     # -- audits ------------------------------------------------------------------------------------------------
 
     def audited(self) -> dict[str, AuditState]:
-        """Bug -> the state of its world, for the bugs whose worlds were searched. A row of an earlier version, which
-        searched for less, holds no state and does not count: the world is searched again."""
+        """Bug -> the state of its world, for searched worlds. A row of an earlier version, which searched for less, has
+        no state, so the world is searched again."""
         found = {}
         for bug, text in self._db.execute("SELECT bug, findings FROM audits"):
             try:
@@ -188,7 +189,7 @@ class Attempts:
 
     def _write(self, bug: Bug, artifact: Artifact, diff: str) -> None:
         staging, target = self._folder / "staging" / bug.id, self._folder / "bugs" / bug.id
-        for folder in (staging, target):  # what a kill left has no row
+        for folder in (staging, target):  # leftovers of a kill, without a row
             remove(folder)
         ensured_folder(self._folder, "staging")
         save(artifact, staging)
@@ -199,8 +200,8 @@ class Attempts:
 
 
 def file_name(policy: str) -> str:
-    """A policy's name, made safe as a part of a file name. A model's name may hold any character: a name that had to be
-    changed gets a part of its hash, so that no two policies share a file."""
+    """A policy's name, made safe for file names. A changed name gets a part of its hash, so that no two policies share
+    a file."""
     plain = re.sub(r"[^A-Za-z0-9._-]+", "-", policy).strip("-.")[:80]
     return plain if plain == policy else f"{plain or 'policy'}-{hashlib.sha256(encode(policy)).hexdigest()[:8]}"
 

@@ -1,10 +1,10 @@
-"""Calibrations, made once and kept beside their bugs for every process that grades attempts at them. The result that a
-bug cannot be graded is kept too.
+"""Calibrations, made once and stored beside their bugs for every process that grades attempts. The result that a bug
+cannot be graded is stored too.
 
-The file holds the secret names of the canary tests: it lies on the host, in the bug's folder, which no sandbox sees. It
-also holds compiled code that takes part in grading, and it may say that a defence does not work. So only one that this
-user made is believed: its first bytes are a seal over the rest (`trust.py`), looked at before anything is parsed. What
-comes with a stranger's run, or was made on a machine with another key, is made again.
+The file has the secret names of the canary tests; it is on the host, in the bug's folder, which no sandbox sees. It
+also has compiled code that takes part in grading, and may say that a defence does not work. So only a file by this user
+is trusted: its first bytes are a seal over the rest (`trust.py`), checked before anything is parsed. A calibration of
+another user or machine key is made again.
 """
 
 import contextlib
@@ -32,7 +32,7 @@ _LENGTH = len('{"seal": "') + 64 + len('", ')
 Stored = Calibration | CalibrationFailure
 
 TRIES, BELIEVED = 2, 6
-"""How often one call tries, and after how many failed tries of one bug no call tries any more."""
+"""How often one call tries, and after how many failed tries of one bug no call tries again."""
 
 
 def calibration_of(
@@ -44,9 +44,9 @@ def calibration_of(
     *,
     counterfactual: bool = True,
 ) -> Calibration:
-    """The calibration of the bug in `folder`: the stored one, or a new one, which is then stored.
+    """The calibration of the bug in `folder`: the stored one, or a new one, which is stored.
 
-    Raises `OracleError` for a bug that cannot be graded, also when that result was stored, often enough.
+    Raises `OracleError` for a bug that cannot be graded, also if that result was stored often enough.
     """
     key = calibration_key(task, oracle, limits, backend)
     found, failed = read_calibration(folder, key), 0
@@ -62,9 +62,8 @@ def calibration_of(
 def _made(
     backend: Backend, task: Task, oracle: Oracle, limits: Limits, counterfactual: bool, failed: int
 ) -> Calibration | CalibrationFailure:
-    """A calibration, or why there is none. `failed`: the tries of calls before. A failure ends this call when it comes
-    twice, and is final when it came to three calls: on a busy machine the tests of a sound bug may be too slow, and
-    what is believed stays."""
+    """A calibration, or why there is none. `failed`: the tries of calls before. A failure ends this call if it happens
+    twice, and is final after three calls: on a busy machine the tests of a sound bug may be too slow."""
     failure = CalibrationFailure("")
     for number in range(1, TRIES + 1):
         try:
@@ -85,7 +84,7 @@ def calibration_key(task: Task, oracle: Oracle, limits: Limits, backend: Backend
 
 
 def read_calibration(folder: Path, key: str) -> Stored | None:
-    """What was stored in a bug's folder under this key; None when there is nothing, or it cannot be read."""
+    """The stored calibration under this key; None if there is none or it cannot be read."""
     try:
         data = read_below(folder, CALIBRATION_FILE, MOST_BYTES)
         said, rest = _SEALED.match(data), memoryview(data)[_LENGTH:]
@@ -98,11 +97,11 @@ def read_calibration(folder: Path, key: str) -> Stored | None:
 
 
 def write_calibration(folder: Path, key: str, value: Stored) -> Stored:
-    """Store it, atomically, and return what is stored: a value too large to be read again is a failure. A folder that
-    cannot be written stays without one, and the next process makes it again."""
+    """Store a calibration atomically and return what is stored: a too large one becomes a failure. If the folder cannot
+    be written, the next process makes it again."""
     data = _packed(key, value)
     if len(data) > MOST_BYTES:
-        value = CalibrationFailure(f"its calibration takes {len(data):,} bytes, and {MOST_BYTES:,} are the most")
+        value = CalibrationFailure(f"its calibration takes {len(data):,} bytes; the limit is {MOST_BYTES:,}")
         data = _packed(key, value)
     with contextlib.suppress(OSError):
         write_atomically(folder / CALIBRATION_FILE, data)

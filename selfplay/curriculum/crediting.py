@@ -1,6 +1,6 @@
-"""The stored episodes of a run as credit sees them: whose fault what was, and who is compared with whom.
+"""The stored episodes of a run for credit: whose fault each result was, and which episodes are compared.
 
-What the machine did (a lost sandbox, a model that did not answer, a grader's own error) is no outcome of the policy's;
+The machine's faults (a lost sandbox, a model that did not answer, a grader's own error) are not outcomes of the policy;
 the rules for the rest are in `docs/credit.md`.
 """
 
@@ -17,17 +17,17 @@ from selfplay.oracle.grades import WEAK
 from selfplay.rl.credit import CreditedEpisode, Outcome
 
 FILED = ": policy"
-"""What the setting ends with that says which policy makes the attempts of a name."""
+"""The suffix of the setting that says which policy makes a name's attempts."""
 ENDING = ".jsonl.zst"
-"""Of a trajectory's file."""
+"""The suffix of a trajectory's file."""
 OUTAGES = ("policy_error", "sandbox_lost", "unplayed")
-"""How an episode ends that says nothing of its policy."""
+"""Finishes that are the machine's fault."""
 ERRORS = ("error", "cannot-be-graded", "sandbox-lost", "unplayed", "suspect")
-"""Reasons of an attempt that its policy is not to blame for; a suspect one waits for a person's judgement."""
+"""Reasons of an attempt that are not its policy's fault; a suspect one waits for a person's judgement."""
 CHEATS = (
     "touches-infrastructure", "test-files", "canaries", "witness", "events", "consistency", "names", "counterfactual",
 )  # fmt: skip
-"""Reasons of an attempt that a layer of the grader's defence gave (`docs/exploits.md`)."""
+"""Reasons of an attempt that come from the grader's defence layers (`docs/exploits.md`)."""
 INJECTIONS: Mapping[str, Outcome] = {
     "valid": "valid", "invalid": "invalid", "duplicate": "duplicate", "gave_up": "invalid", "failed": "invalid",
 }  # fmt: skip
@@ -35,10 +35,10 @@ INJECTIONS: Mapping[str, Outcome] = {
 
 @dataclass(frozen=True)
 class StoredEpisode:
-    """An episode of a run. `episode.tokens`: what its usage says the policy sampled. `trajectory`: its file in
-    `trajectories/`. `finish`: why it ended; `status`: what came of it, of an attempt the grade's reason. Of an
-    injection: `check`, the one that its artifact failed, and `alike`, which bugs share that change the same files in as
-    many lines and fail as many tests."""
+    """An episode of a run. `episode.tokens`: the sampled tokens according to its usage. `trajectory`: its file in
+    `trajectories/`. `finish`: why it ended; `status`: its result, for an attempt the grade's reason. For an injection,
+    `check` is the check that its artifact failed, and `alike` is equal for bugs with the same files, number of changed
+    lines and number of failing tests."""
 
     episode: CreditedEpisode
     trajectory: str
@@ -50,9 +50,8 @@ class StoredEpisode:
 
 @dataclass(frozen=True)
 class Recorded:
-    """What a run recorded of how its episodes were played. `attempts`: planned for each bug, 0 where it is not known.
-    `sampling`: role -> (temperature, top_p); 1 where it is not known. `apart`: each role was played with weights of its
-    own."""
+    """How a run's episodes were played, as it recorded. `attempts`: planned for each bug, 0 if unknown. `sampling`:
+    role -> (temperature, top_p); 1 if unknown. `apart`: each role had its own weights."""
 
     attempts: int
     sampling: Mapping[str, tuple[float, float]]
@@ -60,7 +59,7 @@ class Recorded:
 
 
 def recorded(run: Path, policy: str | None = None) -> Recorded:
-    """What the run recorded of its injections, and of the attempts of `policy` (as in `episodes_of`). Raises
+    """The run's record of its injections, and of the attempts of `policy` (as in `episodes_of`). Raises
     `CurriculumError`."""
     with read_pool(run) as pool:
         solver = policy or _same_policy(pool)
@@ -74,13 +73,12 @@ def recorded(run: Path, policy: str | None = None) -> Recorded:
 
 
 def injection_name(number: int, suffix: str = "") -> str:
-    """The name of an injector episode, by which its file is called too. `suffix`: its repository's
-    (`Episodes.suffix`)."""
+    """The name of an injector episode and of its file. `suffix`: its repository's (`Episodes.suffix`)."""
     return f"{number:06d}{suffix}-injector"
 
 
 def attempt_name(bug: str, number: int) -> str:
-    """The name of an attempt among those of one policy."""
+    """The name of an attempt among those of its policy."""
     return f"{bug} {number}"
 
 
@@ -88,10 +86,10 @@ def episodes_of(
     run: Path, policy: str | None = None, weak: Weak = "refuse", below: int | None = None
 ) -> list[StoredEpisode]:
     """The injections of a run, and the attempts of `policy` at its bugs: of the policy that planted them if not given.
-    An attempt that passed every layer, but is only weakly assured, is rewarded as resolved if `weak` is `count`; else
-    it waits for a person's judgement. `below`: only attempts with smaller numbers; all if None.
+    A weakly assured attempt that passed every layer is rewarded as resolved if `weak` is `count`; else it waits for a
+    person's judgement. `below`: only attempts with smaller numbers; all if None.
 
-    Raises `CurriculumError` where there is no run, or it holds attempts of other policies alone."""
+    Raises `CurriculumError` if there is no run, or it has only attempts of other policies."""
     with read_pool(run) as pool:
         records = pool.episodes.records()
         attempts = list(pool.attempts.all(diffs=False))
@@ -99,7 +97,7 @@ def episodes_of(
         solver = policy or _same_policy(pool)
     known = sorted({attempt.policy for attempt in attempts})
     if known and solver not in known:
-        raise CurriculumError(f"the run holds no attempt of {solver}", f"Name one with --policy: {listed(known)}.")
+        raise CurriculumError(f"the run has no attempt of {solver}", f"Name one with --policy: {listed(known)}.")
     injections = sorted(_injections(records), key=lambda one: (one.episode.group, one.episode.name))
     wanted = (one for one in attempts if one.policy == solver and (below is None or one.number < below))
     return [*injections, *_attempts(wanted, orders, weak)]
@@ -108,8 +106,8 @@ def episodes_of(
 def some_episodes(
     pool: Curriculum, policy: str, injections: Iterable[tuple[str, int]], attempts: Iterable[tuple[str, int]]
 ) -> list[StoredEpisode]:
-    """Those of these (repository, number) and (bug, number) that are stored, as `episodes_of` gives them. Where the
-    bugs are of first order, the cost does not grow with what the run holds."""
+    """The stored episodes among these (repository, number) and (bug, number), as in `episodes_of`. For first-order
+    bugs, the cost does not grow with the size of the run."""
     made = pool.attempts.some(policy, attempts)
     planted = all(pool.episodes.planted(bug) for bug in {one.bug for one in made})
     orders = {} if planted else pool.orders()
@@ -117,8 +115,8 @@ def some_episodes(
 
 
 def _same_policy(pool: Curriculum) -> str:
-    """The name under which attempts of the policy that planted the bugs are filed: its own, or, where none are, the one
-    that was recorded for it, as a training run does."""
+    """The name under which the attempts of the bugs' own policy are filed: its name, or else the name that was recorded
+    for it, as in a training run."""
     planted = pool.setting("policy", str, "scripted")
     if pool.attempts.finished(planted):
         return planted
@@ -130,7 +128,7 @@ def _same_policy(pool: Curriculum) -> str:
 
 
 def _injections(records: Iterable[EpisodeRecord]) -> Iterable[StoredEpisode]:
-    for one in records:  # of an early version without groups: each is alone, since nobody knows its prompt
+    for one in records:  # an early version without groups: each is alone, since its prompt is unknown
         lost = one.status == "unplayed" or one.figures.finish in OUTAGES
         episode = CreditedEpisode(
             "injector",
@@ -152,7 +150,7 @@ def _alike(record: EpisodeRecord) -> str:
 
 
 def attempt_outcome(attempt: Attempt, weak: Weak) -> tuple[Outcome, bool]:
-    """(outcome, whether it is lost, and so says nothing of its policy). `weak`: as of `episodes_of`."""
+    """(outcome, whether it is lost, and so says nothing about its policy). `weak`: as in `episodes_of`."""
     outcome: Outcome = "resolved" if attempt.resolved else "cheated" if attempt.reason in CHEATS else "failed"
     unjudged = attempt.reason == WEAK or (attempt.figures.assurance == "weak" and weak == "refuse")
     return outcome, unjudged or attempt.reason in ERRORS or attempt.figures.finish in OUTAGES

@@ -1,4 +1,4 @@
-"""A row of the table of injector episodes, as a value."""
+"""Reads a row of the table of injector episodes."""
 
 from typing import Any
 

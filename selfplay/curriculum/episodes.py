@@ -39,7 +39,7 @@ class Episodes:
         key = (episode.repository, episode.number)
         taken = "SELECT 1 FROM episodes WHERE (repository, number) = (?, ?) AND taken > 0"
         if self._db.execute(taken, key).fetchone():
-            return  # what came of it is in the pool already
+            return  # its result is in the pool already
         if episode.bug is not None and episode.artifact is not None:
             folder = self._staging(episode.repository, episode.number)
             ensured_folder(self._folder, "staging")
@@ -110,7 +110,7 @@ class Episodes:
         return bug
 
     def _task(self, repository: str, number: int) -> str | None:
-        """The key of an episode's task; None where it has none."""
+        """The key of an episode's task, or None."""
         of = f"SELECT {_TASK} FROM episodes e WHERE repository = ? AND number = ?"
         return self._db.execute(of, (repository, number)).fetchone()[0] or None
 
@@ -121,12 +121,12 @@ class Episodes:
         return {row[0] for row in self._db.execute("SELECT number FROM episodes WHERE repository = ?", (repository,))}
 
     def stored(self, wanted: Iterable[tuple[str, int]]) -> set[tuple[str, int]]:
-        """Those of these (repository, number) whose results are stored."""
+        """The ones among these (repository, number) whose results are stored."""
         found = "SELECT 1 FROM episodes WHERE (repository, number) = (?, ?)"
         return {one for one in wanted if self._db.execute(found, one).fetchone()}
 
     def newest(self, repository: str) -> int:
-        """The largest number of a stored episode; -1 where there is none."""
+        """The largest number of a stored episode; -1 without one."""
         found = self._db.execute("SELECT MAX(number) FROM episodes WHERE repository = ?", (repository,)).fetchone()[0]
         return -1 if found is None else int(found)
 
@@ -163,13 +163,13 @@ class Episodes:
         return [record_of(row) for row in rows.fetchall()]
 
     def some(self, wanted: Iterable[tuple[str, int]]) -> list[EpisodeRecord]:
-        """Those of these (repository, number) that are taken, in this order, as `records` gives them."""
+        """The taken episodes among these (repository, number), in this order, as in `records`."""
         chosen = f"SELECT {COLUMNS} FROM episodes WHERE taken > 0 AND (repository, number) = (?, ?)"
         rows = (self._db.execute(chosen, one).fetchone() for one in wanted)
         return [record_of(row) for row in rows if row is not None]
 
     def keys(self, repository: str = "") -> frozenset[str]:
-        """The keys of the buggy trees in the pool, and of the tasks they set. Read once: who writes adds to them."""
+        """The keys of the pool's buggy trees and of their tasks. Read once; the writer adds new ones."""
         if repository not in self._keys:
             rows = self._db.execute(f"SELECT b.tree_key, {_TASK} FROM {_PLANTED} WHERE b.repository = ?", (repository,))
             self._keys[repository] = frozenset(key for row in rows for key in row if key)
@@ -185,11 +185,11 @@ class Episodes:
         return {(repository, number): bug for repository, number, bug in rows}
 
     def planted(self, name: str) -> bool:
-        """Whether it is one of the first-order bugs."""
+        """Whether a first-order bug has this name."""
         return self._db.execute("SELECT 1 FROM bugs WHERE id = ?", (name,)).fetchone() is not None
 
     def bug(self, name: str) -> Bug | None:
-        """One of the first-order bugs; None where it is none of them."""
+        """The first-order bug of this name, or None."""
         row = self._db.execute(f"SELECT e.bug FROM {_PLANTED} WHERE b.id = ?", (name,)).fetchone()
         return None if row is None else _own(name, bug_of_row(row[0]))
 
@@ -209,17 +209,17 @@ class Episodes:
     # -- folders -----------------------------------------------------------------------------------------------
 
     def suffix(self, repository: str) -> str:
-        """What distinguishes a repository's files from those of the others: empty for the first one of the pool."""
+        """The suffix that distinguishes a repository's files: empty for the first repository of the pool."""
         names = [row[0] for row in self._db.execute("SELECT name FROM repositories ORDER BY rowid")]
         place = names.index(repository) if repository in names else len(names)
         return f"-{place + 1}" if place else ""
 
     def original(self, repository: str) -> Path:
-        """Where the tree lies that the bugs of a repository were planted in."""
+        """The folder of the tree in which a repository's bugs were planted."""
         return self._folder / f"original{self.suffix(repository)}"
 
     def originals(self) -> dict[str, Path]:
-        """Tree hash -> where that tree lies, for the repositories that have a bug."""
+        """Tree hash -> the folder of that tree, for the repositories that have a bug."""
         return {record.bug.tree_hash: self.original(record.repository) for record in self.with_bugs() if record.bug}
 
     def _staging(self, repository: str, number: int) -> Path:
@@ -237,7 +237,7 @@ class Episodes:
 
 
 def _own(name: str, bug: Bug | None) -> Bug:
-    """The bug of that name. Raises `CurriculumError` where its row holds another one, or none."""
+    """The bug of that name. Raises `CurriculumError` if its row has another bug, or none."""
     if bug is None or bug.id != name:
-        raise CurriculumError(f"a row of the pool is damaged: the bug {name} has not its own record", DAMAGED)
+        raise CurriculumError(f"a row of the pool is damaged: the bug {name} has no record of its own", DAMAGED)
     return bug

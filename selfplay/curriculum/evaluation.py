@@ -1,8 +1,7 @@
 """How good a policy is at the bugs of a run: pass@1 and pass@k with intervals, and what an attempt costs.
 
-Counted are the attempts numbered below the number that was asked for, so the same question gets the same answer when
-more were made since. Attempts that the machine lost are no attempts. Deviation from the paper: it reports one attempt
-per task, without an interval.
+Only attempts numbered below the requested number count, so the result does not change when more are made. Attempts that
+the machine lost do not count. Deviation from the paper: it reports one attempt per task, without an interval.
 """
 
 from collections import Counter, defaultdict
@@ -60,8 +59,8 @@ class PolicyComparison:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """`incomplete`: bugs with fewer than `attempts` attempts; they count with those they have. `reasons`: how often
-    attempts ended so."""
+    """`incomplete`: bugs with fewer than `attempts` attempts, which count with those they have. `reasons`: why attempts
+    ended -> how often."""
 
     policy: str
     attempts: int
@@ -79,7 +78,7 @@ def evaluate(run: Path, policy: str, attempts: int, against: str | None = None) 
     """Evaluate the stored attempts of `policy` at the bugs of a run, those numbered below `attempts`; compare them with
     those of the policy `against`.
 
-    Raises `CurriculumError` where there is no run, or no attempt of one of the two."""
+    Raises `CurriculumError` if there is no run, or no attempt of one of the two."""
     with read_pool(run) as pool:
         bugs = {bug.id: bug for bug in pool.bugs()}
         every = [one for one in pool.attempts.all(diffs=False) if one.number < attempts and one.bug in bugs]
@@ -98,24 +97,24 @@ def evaluate(run: Path, policy: str, attempts: int, against: str | None = None) 
 
 
 def _of(attempts: Iterable[Attempt], policy: str) -> list[Attempt]:
-    """The attempts of one policy. Raises `CurriculumError` where there are none."""
+    """The attempts of one policy. Raises `CurriculumError` if there are none."""
     attempts = list(attempts)
     found = [one for one in attempts if one.policy == policy]
     if not found:
         known = sorted({one.policy for one in attempts})
         made = f"There are attempts of {listed(known)}." if known else "Run `selfplay solve` first."
-        raise CurriculumError(f"the run holds no attempt of {policy}", made)
+        raise CurriculumError(f"the run has no attempt of {policy}", made)
     return found
 
 
 def _solves(attempts: Iterable[Attempt]) -> Solves:
-    """Those of one policy."""
+    """The solves of one policy, by bug."""
     counted = ((bug, one) for bug, own in sorted(solves(attempts).items()) for one in own.values())
     return {bug: (one["attempts"], one["resolved"]) for bug, one in counted}
 
 
 def _rows(bugs: Sequence[Bug], found: Solves) -> tuple[EvaluationRow, ...]:
-    """A row for all bugs, and one for each value of what tells them apart; a kind with one value has no row."""
+    """A row for all bugs, and one for each value of each kind; a kind with a single value has no rows."""
     groups: dict[tuple[str, str], list[str]] = defaultdict(list)
     for bug in bugs:
         for kind, value in (("strategy", bug.strategy), ("repository", bug.source), ("order", str(bug.order))):
@@ -129,7 +128,7 @@ def _rows(bugs: Sequence[Bug], found: Solves) -> tuple[EvaluationRow, ...]:
 
 
 def _row(kind: str, value: str, found: Solves) -> EvaluationRow:
-    """pass@k for every power of two that some bug has as many attempts as."""
+    """A row with pass@k for every power of two up to the most attempts at a bug."""
     most = max(made for made, _ in found.values())
     pass_at = {
         k: estimate([pass_at_k(made, resolved, k) for made, resolved in found.values() if made >= k])
@@ -156,7 +155,7 @@ def _compared(policy: str, ours: Solves, theirs: Solves) -> PolicyComparison:
     """Raises `CurriculumError` when no bug was attempted by both."""
     both = [bug for bug in ours if bug in theirs]
     if not both:
-        why = f"The one attempted {count(len(ours), 'bug')}, the other {count(len(theirs), 'bug')}."
+        why = f"The first attempted {count(len(ours), 'bug')}, the second {count(len(theirs), 'bug')}."
         raise CurriculumError(f"no bug was attempted by both policies: nothing to compare with {policy}", why)
     mine, other = ([pass_at_k(*solves[bug], 1) for bug in both] for solves in (ours, theirs))
     return PolicyComparison(policy, len(both), fmean(mine), fmean(other), difference(mine, other))

@@ -1,4 +1,4 @@
-"""Tasks that other tools made, in a pool: they have no episode, and what they have besides says `Bug.imported`."""
+"""Imported tasks in a pool: they have no episode; `Bug.imported` has their other facts."""
 
 import sqlite3
 from collections.abc import Mapping
@@ -14,15 +14,15 @@ from selfplay.sandbox.owners import remove
 
 
 class Imports:
-    """The part of a pool that imports write. One process writes at a time."""
+    """The part of a pool that imports write; only one process writes at a time."""
 
     def __init__(self, folder: Path, database: sqlite3.Connection) -> None:
         self._folder = folder
         self._db = database
 
     def add(self, bug: Bug, artifact: Artifact, attempt: str | None = None) -> None:
-        """Store a task: its folder is whole before its row exists. `attempt`: of a second-order one. Raises
-        `ValueError` for a bug that was not imported."""
+        """Store a task: its folder is complete before its row exists. `attempt`: the failed attempt of a second-order
+        task. Raises `ValueError` for a bug that was not imported."""
         if bug.imported is None:
             raise ValueError("only imported tasks have no episode")
         staging, target = self._folder / "staging" / bug.id, self._folder / "bugs" / bug.id

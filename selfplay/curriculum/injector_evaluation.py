@@ -1,10 +1,10 @@
-"""How good the injector of a run is, against a frozen solver: what became of its episodes, their mean reward, and how
-diverse its bugs are.
+"""How good the injector of a run is against a frozen solver: its episodes' results, their mean reward, and the
+diversity of its bugs.
 
-Frozen: the solver's attempts are those stored under one name, numbered below the number that was asked for. Rewards are
-those of training (`docs/credit.md`), before they are compared within a group. Intervals resample groups (the episodes
-of one prompt), not episodes, so every mean is one of groups' means. Diversity has no interval: in a resample bugs
-repeat themselves. Two runs are compared at the prompts that both had: the same source, strategy and seed give the same.
+Frozen: the solver's attempts are those stored under one name, numbered below the requested number. Rewards are those of
+training (`docs/credit.md`), before they are compared within a group. Intervals resample groups (the episodes of one
+prompt), so every mean is over groups' means. Diversity has no interval, since a resample repeats bugs. Two runs are
+compared at their common prompts, which the same source, strategy and seed give.
 """
 
 from collections import Counter, defaultdict
@@ -35,8 +35,8 @@ class End:
 
 @dataclass(frozen=True)
 class ComparedInjector:
-    """Another run's injector at the same prompts, of which there are `groups`. Differences are ours minus theirs;
-    `reward` is None where no prompt has a reward in both."""
+    """Another run's injector at the same prompts (`groups` is their number). Differences are ours minus theirs;
+    `reward` is None if no prompt has a reward in both."""
 
     run: str
     groups: int
@@ -47,8 +47,8 @@ class ComparedInjector:
 
 @dataclass(frozen=True)
 class InjectorEvaluation:
-    """`groups`: prompts. `lost`: episodes that the machine lost, which count nowhere. `ends`: `valid` are those that
-    passed every check. `reward`: the mean of those that have one; `unrewarded`: why how many have none."""
+    """`groups`: number of prompts. `lost`: episodes that the machine lost, which count nowhere. `ends`: `valid` passed
+    every check. `reward`: the mean over episodes with a reward; `unrewarded`: reason -> how many have none."""
 
     solver: str
     attempts: int
@@ -84,9 +84,9 @@ class _Injections:
 
 def evaluate_injector(run: Path, solver: str, attempts: int, against: Path | None = None) -> InjectorEvaluation:
     """Evaluate the injector of a run against the stored attempts of `solver`, those numbered below `attempts`; compare
-    it with that of the run `against`, whose bugs the same solver attempted.
+    it with the injector of the run `against`, whose bugs the same solver attempted.
 
-    Raises `CurriculumError` where there is no run, no episode, no attempt of the solver, or no common prompt."""
+    Raises `CurriculumError` if there is no run, no episode, no attempt of the solver, or no common prompt."""
     found = _injections(run, solver, attempts)
     rewards = _means(found.rewards)
     return InjectorEvaluation(
@@ -108,15 +108,15 @@ def evaluate_injector(run: Path, solver: str, attempts: int, against: Path | Non
 
 
 def _injections(run: Path, solver: str, attempts: int) -> _Injections:
-    """Raises `CurriculumError` where nothing was played, or the solver attempted no bug."""
+    """Reads the injections. Raises `CurriculumError` if there are none, or the solver attempted no bug."""
     stored = episodes_of(run, solver, "count", attempts)
     credits = credit([one.episode for one in stored], CreditRules(attempts))
     every = [both for both in zip(stored, credits, strict=True) if both[0].episode.role == "injector"]
     kept = [(one, earned) for one, earned in every if not one.episode.lost]
     if not kept:
-        raise CurriculumError(f"{run} holds no injector episode to evaluate", "Run `selfplay curriculum` first.")
+        raise CurriculumError(f"{run} has no injector episode to evaluate", "Run `selfplay curriculum` first.")
     if len(every) == len(stored) and any(one.episode.outcome == "valid" for one, _ in kept):
-        raise CurriculumError(f"{run} holds no attempt of {solver}", "Run `selfplay solve` first.")
+        raise CurriculumError(f"{run} has no attempt of {solver}", "Run `selfplay solve` first.")
     with read_pool(run) as pool:
         spread = diversity(pool)
     return _Injections(
@@ -141,7 +141,7 @@ def _compared(ours: _Injections, theirs: _Injections, run: str) -> ComparedInjec
     valid = _paired(ours.share("valid"), theirs.share("valid"))
     if valid is None:
         raise CurriculumError(
-            f"no prompt of {run} is one of this run: nothing to compare",
+            f"{run} and this run have no prompt in common: nothing to compare",
             "Make both with the same source, --strategy and --seed.",
         )
     groups = len(ours.share("valid").keys() & theirs.share("valid").keys())

@@ -1,7 +1,7 @@
-"""What the writer of a pool promises about its values, all of it in one place, checked whenever a pool is opened.
+"""The invariants of a pool's values, checked whenever a pool is opened.
 
-A stranger's pool may hold anything that SQLite can hold. What reads and resumes a run relies on what stands here and on
-nothing else: an invariant that is broken is a typed error that names it, before any other statement runs.
+An untrusted pool may contain anything that SQLite can store. Code that reads or resumes a run relies only on these
+invariants; a broken one is a typed error that names it, before any other statement runs.
 """
 
 import sqlite3
@@ -25,14 +25,14 @@ _OF_KIND = {
     "REAL": f"({{0}} NOT BETWEEN 0 AND {MOST_SECONDS:.0f}.0)",
     "TEXT": "(instr({0}, char(0)) > 0)",  # GLOB and length() end at it
 }
-"""A column's type -> what must not hold of any value in it. A version of weights, a number and a place are counts."""
+"""A column's type -> a condition that no value may meet. Weight versions, numbers and places are counts."""
 _OF_COLUMN = {
     ("bugs", "id"): _BUG, ("imported", "id"): _BUG, ("attempts", "bug"): _BUG, ("audits", "bug"): _BUG,
     ("promotions", "parent"): _BUG,
     ("episodes", "trajectory"): _FILE, ("attempts", "trajectory"): _FILE,
     ("attempts", "resolved"): _TRUTH, ("audits", "clean"): _TRUTH,
 }  # fmt: skip
-"""(table, column) -> what else must not hold of its values; most of them become parts of paths."""
+"""(table, column) -> a further condition that no value may meet; most of them become parts of paths."""
 _SAME = "(e.repository, e.number) = (b.repository, b.episode)"
 _STATUSES = ", ".join(f"'{status}'" for status in get_args(Status))
 ACROSS: Mapping[str, str] = {
@@ -66,11 +66,11 @@ ACROSS: Mapping[str, str] = {
         f"run WHERE key = '{PLAYED_AGAIN}' AND (value = '' OR value GLOB '*[^0-9]*' OR length(value) > 9)"
     ),
 }
-"""What holds of a pool as a whole -> what follows `SELECT 1 FROM` to find where it does not."""
+"""An invariant of the whole pool -> what follows `SELECT 1 FROM` to find a violation."""
 
 
 def refuse_broken(database: sqlite3.Connection, path: Path) -> None:
-    """Raises `CurriculumError` that names the first invariant that does not hold."""
+    """Raises a `CurriculumError` that names the first broken invariant."""
     for (table, column), wrong in _of_values():
         if database.execute(f"SELECT 1 FROM {table} WHERE {wrong} LIMIT 1").fetchone():
             raise CurriculumError(f"{path}: a value in {table}.{column} is not what selfplay writes there", NOT)
@@ -80,7 +80,7 @@ def refuse_broken(database: sqlite3.Connection, path: Path) -> None:
 
 
 def _of_values() -> Iterator[tuple[tuple[str, str], str]]:
-    """(table, column), and what must not hold of a value: a type that is not the column's, or a form that is not."""
+    """(table, column), and the condition for a wrong value: another type or another form than the column's."""
     for table, columns in our_tables().items():
         for column, (kind, nullable) in columns.items():
             kinds = f"'{kind.lower()}'" + (", 'null'" if nullable else "")

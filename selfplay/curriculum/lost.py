@@ -1,5 +1,5 @@
-"""What a run lost on its way: how many jobs were played again since their sandbox was lost, and which could not be
-played at all. Kept in the pool, so that a resumed run goes on counting and does not try the latter again."""
+"""A run's losses: how many jobs were played again after a lost sandbox, and which could not be played at all. They are
+stored in the pool, so that a resumed run continues counting and does not try the latter again."""
 
 import json
 import sqlite3
@@ -13,13 +13,13 @@ SET_ASIDE = "could not be played: "
 
 
 class Lost:
-    """The part of a pool that counts losses: rows of its settings' table, so that a pool of any version holds them."""
+    """The part of a pool that counts losses, as rows of the settings table, which every pool version has."""
 
     def __init__(self, database: sqlite3.Connection) -> None:
         self._db = database
 
     def count_again(self, reason: object = None) -> None:
-        """One more job is played again, whatever the reason."""
+        """Count one more job that is played again."""
         with self._db:
             self._db.execute(
                 "INSERT INTO run VALUES (?1, '1') ON CONFLICT (key) DO UPDATE SET value = value + 1", (PLAYED_AGAIN,)

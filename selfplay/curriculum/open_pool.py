@@ -67,7 +67,7 @@ def open_curriculum(folder: Path) -> Iterator[Curriculum]:
 
 @contextmanager
 def open_existing(folder: Path) -> Iterator[Curriculum]:
-    """As `open_curriculum`, for an existing run. Raises `CurriculumError` where there is none."""
+    """Like `open_curriculum`, for an existing run. Raises `CurriculumError` if there is none."""
     _check_there(folder)
     with open_curriculum(folder) as pool:
         yield pool
@@ -75,8 +75,8 @@ def open_existing(folder: Path) -> Iterator[Curriculum]:
 
 @contextmanager
 def read_pool(folder: Path) -> Iterator[Curriculum]:
-    """The pool of `folder` as it is at this moment, to read, also while another process works on it or the disk is
-    read-only. Nothing in the folder changes. Raises `CurriculumError` where there is no pool."""
+    """A snapshot of the pool of `folder` for reading, even while another process works on it or on a read-only disk.
+    Nothing in the folder changes. Raises `CurriculumError` if there is no pool."""
     _check_there(folder)
     path = folder / DATABASE
     with tempfile.TemporaryDirectory(prefix=marked()) as place:
@@ -110,8 +110,8 @@ def _look_through(database: sqlite3.Connection, path: Path, own: bool) -> None:
 
 
 def _copy(path: Path, folder: Path, most: int | None) -> None:
-    """Copy the current database, at most `most` bytes, into `folder`. Makes no file beside it, as opening a WAL
-    database would."""
+    """Copy the current database, at most `most` bytes, into `folder`. Opening a WAL database in place would make
+    files."""
     try:
         path.open("rb").close()
     except OSError as error:  # SQLite would report it as a damaged database
@@ -127,13 +127,13 @@ def _copy(path: Path, folder: Path, most: int | None) -> None:
             if _state(files) == before and log.exists() == (log in files):
                 return
         (folder / log.name).unlink(missing_ok=True)
-    raise CurriculumError(f"{path} changes all the time", "Look at it again in a moment.")
+    raise CurriculumError(f"{path} is changing all the time", "Look at it again in a moment.")
 
 
 def _refuse_size(path: Path, files: Iterable[tuple[int, int]], most: int | None) -> None:
     size = sum(size for size, _ in files)
     if most is not None and size > most:
-        raise CurriculumError(f"{path} is {size} bytes; of a shared run at most {most} are taken", LARGER)
+        raise CurriculumError(f"{path} is {size} bytes; a shared run may have {most}", LARGER)
 
 
 def _most_bytes(folder: Path) -> int | None:
@@ -168,7 +168,7 @@ def _check_there(folder: Path) -> None:
     except OSError as error:
         raise CurriculumError(f"{folder} cannot be used: {error.strerror}") from error
     if not there:
-        raise CurriculumError(f"{folder} holds no curriculum", "Name the folder that `selfplay curriculum` filled.")
+        raise CurriculumError(f"{folder} has no curriculum", "Name the folder that `selfplay curriculum` filled.")
     refuse_strange_files(folder)
 
 
@@ -189,7 +189,7 @@ def _check_free(folder: Path) -> None:
 
 
 def _opened(folder: Path) -> sqlite3.Connection:
-    """The database of the folder, looked through; a new one is made complete before it gets its name."""
+    """The checked database of the folder; a new one is complete before it gets its name."""
     path = folder / DATABASE
     try:
         if not path.exists():
@@ -221,15 +221,15 @@ def _opened(folder: Path) -> sqlite3.Connection:
 
 
 def _full(error: sqlite3.Error) -> bool:
-    """Whether a disk is full: by SQLite's code, since a message may hold any word. The other thing with this code, no
-    place for another bug, is excluded when a pool is opened."""
+    """Whether a disk is full, by SQLite's code. Its other meaning, no row id for another bug, is excluded when a pool
+    is opened."""
     return getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL
 
 
 def _create(path: Path) -> None:
-    """A new empty pool. It is made under another name, so that no journal ever lies beside a pool."""
+    """Make a new empty pool, under another name, so that no journal ever lies beside a pool."""
     staged = path.with_name(f".{path.name}.new")
-    for left in path.parent.glob(f"{staged.name}*"):  # of a kill; the folder's lock is ours
+    for left in path.parent.glob(f"{staged.name}*"):  # left by a kill; we hold the folder's lock
         left.unlink(missing_ok=True)
     database = sqlite3.connect(staged)
     try:

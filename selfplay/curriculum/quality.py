@@ -1,4 +1,4 @@
-"""How good a curriculum is, in figures: how hard, large, similar and widely spread its bugs are, and whether they can
+"""The quality of a curriculum in figures: how hard, large, similar and widely spread its bugs are, and whether they can
 be trusted. Pure functions of diffs and counts.
 
 Near-duplicates are pairs of bugs in one file whose changed lines overlap by a Jaccard index of `NEAR` or more (ours;
@@ -64,8 +64,8 @@ def shape(
     diffs: Mapping[str, str], original: Callable[[str], str | None], homes: Mapping[str, str] = MappingProxyType({})
 ) -> dict[str, Any]:
     """Size, similarity and spread of first-order bugs, from bug -> `bug_inject.diff`. `original`: the text of a file of
-    the original, None where there is no such file. `homes`: bug -> what stands before its paths, so that two
-    repositories' files of one name are two."""
+    the original, or None. `homes`: bug -> the prefix of its paths, which keeps equal names of two repositories
+    apart."""
     sections = {bug: patches.parse(diff) for bug, diff in diffs.items()}
     sizes = [sum(section.added + section.removed for section in found) for found in sections.values()]
     spans = cache(lambda path: defined(path, original(path) or ""))  # many bugs share one file
@@ -130,8 +130,8 @@ def near_duplicates(lines: Mapping[str, Lines]) -> frozenset[str]:
 
 
 def _rarest(lines: Lines, often: Mapping[tuple[str, str], int]) -> list[tuple[str, str]]:
-    """Enough of the rarest lines that any set as near as `NEAR` shares one of them: at least `NEAR` of the lines are in
-    both sets, so at most the rest can be missing."""
+    """So many of the rarest lines that any set at least `NEAR` to this one shares one of them: at least that share of
+    the lines is in both sets."""
     shared = math.ceil(NEAR * len(lines) - 1e-9)
     return sorted(lines, key=lambda line: (often[line], line))[: len(lines) - shared + 1] if lines else []
 

@@ -1,4 +1,4 @@
-"""What goes into the pool and comes out of it, as typed values.
+"""The pool's records as typed values.
 
 Figures keep fields that this version does not know, so that a pool may pass through an older version without loss.
 """
@@ -18,9 +18,9 @@ DUPLICATE = "the same buggy tree, or the same task for a solver, as an earlier b
 PROMOTED, REPEATED = "promoted", "duplicate"
 Status = Literal["valid", "invalid", "duplicate", "gave_up", "failed", "unplayed"]
 MOST_COUNT = 1_000_000_000
-"""No count, number or place in a pool is higher."""
+"""The highest count, number or place in a pool."""
 MOST_SECONDS = 1e12
-"""No time in a pool is longer: sums of any number of rows stay finite."""
+"""The longest time in a pool, so that sums over any number of rows stay finite."""
 Count = Annotated[int, Field(ge=0, le=MOST_COUNT)]
 Seconds = Annotated[float, Field(ge=-MOST_SECONDS, le=MOST_SECONDS, allow_inf_nan=False)]
 Amount = Annotated[float, Field(ge=-1e15, le=1e15, allow_inf_nan=False)]
@@ -33,11 +33,11 @@ class CurriculumError(SelfplayError):
 
 
 class OtherSettings(CurriculumError):
-    """A run, or one repository of it, would go on with other settings than it was made with."""
+    """A run, or one of its repositories, would continue with other settings than it was made with."""
 
 
 class PlayFigures(BaseModel):
-    """What is counted in any episode. `seconds`: all of it, including checks or grading; `episode_seconds`: play
+    """The figures of any episode. `seconds`: all of it, including checks or grading; `episode_seconds`: play
     alone."""
 
     model_config = ConfigDict(extra="allow", frozen=True)
@@ -53,7 +53,7 @@ class PlayFigures(BaseModel):
 
 
 class StoredEpisodeFigures(PlayFigures):
-    """What is counted in an injector episode. `fail_to_pass` and the diff's figures are meant for a valid one. `task`:
+    """The figures of an injector episode. `fail_to_pass` and the diff's figures are for a valid one. `task`:
     equal for bugs of a repository whose weakenings, and so whose statements for a solver, are the same."""
 
     validation_seconds: Seconds = 0.0
@@ -64,8 +64,8 @@ class StoredEpisodeFigures(PlayFigures):
 
 
 class AttemptFigures(PlayFigures):
-    """What is counted in an attempt. `left_out`: changed paths that were not graded; `player`: the policy's own name;
-    `assurance`: of one that passed every layer."""
+    """The figures of an attempt. `left_out`: changed paths that were not graded; `player`: the policy's own name;
+    `assurance`: set if it passed every layer."""
 
     grading_seconds: Seconds = 0.0
     changed_lines: Count | None = None
@@ -130,7 +130,7 @@ class Promotion:
 
 @dataclass(frozen=True)
 class RunProgress:
-    """What a watcher is told after every episode."""
+    """The progress reported to a watcher after every episode."""
 
     bugs: int
     wanted: int
@@ -143,12 +143,12 @@ M = TypeVar("M", bound=BaseModel)
 
 
 def plain_row(row: tuple[Any, ...]) -> tuple[Any, ...]:
-    """A row as it is written: a NUL, where SQLite's own functions end a text, becomes U+FFFD."""
+    """A row for writing: a NUL, at which SQLite's functions end a text, becomes U+FFFD."""
     return tuple(value.replace("\0", "\ufffd") if isinstance(value, str) else value for value in row)
 
 
 def read_row(kind: type[M], text: str) -> M:
-    """A value as a row of the pool keeps it. Raises `CurriculumError` for a row that is damaged."""
+    """Reads a value from a row of the pool. Raises `CurriculumError` for a damaged row."""
     try:
         return typed(kind, parse_json(text.encode(), "it"), "it")
     except (UntrustedDataError, UnicodeEncodeError) as error:
@@ -156,5 +156,5 @@ def read_row(kind: type[M], text: str) -> M:
 
 
 def bug_of_row(text: str) -> Bug:
-    """A bug as the pool keeps it. Raises `CurriculumError` for a row that is damaged."""
+    """Reads a bug from a row of the pool. Raises `CurriculumError` for a damaged row."""
     return read_row(Bug, text)

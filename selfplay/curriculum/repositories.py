@@ -1,4 +1,4 @@
-"""What became of each repository of a pool: its bugs, its episodes, what it took, and why there are not more."""
+"""The results of each repository of a pool: its bugs, its episodes, its cost, and why there are no more bugs."""
 
 from collections import Counter
 from typing import Any
@@ -12,8 +12,8 @@ from selfplay.curriculum.store import Curriculum
 
 
 class Facts(BaseModel):
-    """What the pool keeps of a repository, as far as it is told. `stopped`: why no more bugs were made of it; `hint`:
-    what to do about that; `failed`: it could not be used at all."""
+    """The pool's facts about a repository that are reported. `stopped`: why no more bugs were made; `hint`: what to do
+    about it; `failed`: it could not be used at all."""
 
     model_config = ConfigDict(extra="allow", frozen=True)
 
@@ -27,7 +27,7 @@ class Facts(BaseModel):
 
 
 def facts_of(pool: Curriculum) -> dict[str, Facts]:
-    """Repository -> what is kept of it, in the order of the pool. Raises `CurriculumError` for a damaged row."""
+    """Repository -> its facts, in the order of the pool. Raises `CurriculumError` for a damaged row."""
     try:
         return {name: typed(Facts, facts, "it") for name, facts in pool.repositories().items()}
     except UntrustedDataError as error:
@@ -35,8 +35,8 @@ def facts_of(pool: Curriculum) -> dict[str, Facts]:
 
 
 def repository_rows(pool: Curriculum, episodes: list[EpisodeRecord]) -> list[dict[str, Any]]:
-    """A row for each repository. `valid_share`: of the artifacts that its episodes handed in, duplicates left out;
-    `minutes`: of preparing it and of its episodes, over all resumptions, where the pool counted them."""
+    """A row for each repository. `valid_share`: among its submitted artifacts without duplicates; `minutes`: of
+    preparation and episodes over all resumptions, if the pool counted them."""
     own: dict[str, list[EpisodeRecord]] = {}
     for one in episodes:
         own.setdefault(one.repository, []).append(one)

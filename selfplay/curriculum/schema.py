@@ -10,7 +10,7 @@ from selfplay.curriculum.records import CurriculumError
 
 VERSION = 4
 MIGRATED = (2, 3)
-"""Earlier versions whose tables are the same, of which, or of whose indexes, there were fewer."""
+"""Earlier versions with the same tables, but fewer tables or indexes."""
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS run (key TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS repositories (
@@ -111,7 +111,7 @@ def prepare_schema(database: sqlite3.Connection, path: object) -> None:
 
 
 def _from_first(database: sqlite3.Connection) -> None:
-    """Set the tables of version 1 (one repository, no versions) aside."""
+    """Rename the tables of version 1 (one repository, no versions)."""
     for table in ("episodes", "bugs", "attempts"):
         database.execute(f"CREATE TABLE IF NOT EXISTS {table} (number INTEGER)")  # an older pool may lack one
         database.execute(f"ALTER TABLE {table} RENAME TO {table}_1")

@@ -22,12 +22,12 @@ from selfplay.formatting import difference
 
 T = TypeVar("T")
 BEFORE: Mapping[str, Any] = {"group": 1}
-"""Settings that were not there from the beginning: what runs did that do not record them."""
+"""Settings that early versions did not record -> their value then."""
 
 PLANNED = "attempts planned for each bug"
+"""The name of the setting with that number, after the name under which the attempts are filed."""
 ROLES = "roles"
-"""Setting of a policy's attempts: `separate` where each role has its own weights."""
-"""The name of that setting, after the name under which the attempts are filed."""
+"""The suffix, after a policy's name, of the setting that is `separate` if each role has its own weights."""
 
 
 class Curriculum:
@@ -43,8 +43,8 @@ class Curriculum:
         self.lost = Lost(database)
 
     def bugs(self) -> list[Bug]:
-        """All bugs: first those of first order, in the order in which they were taken, then those of second order.
-        Imported tasks of either stand between them."""
+        """All bugs: first those of first order, in the order in which they were taken, then those of second order, with
+        imported tasks between them."""
         return [*self.episodes.bugs(), *self.imports.bugs(), *self.attempts.bugs()]
 
     def orders(self) -> dict[str, int]:
@@ -53,8 +53,8 @@ class Curriculum:
         return {**first, **self.imports.orders(), **dict.fromkeys(self.attempts.roots(), 2)}
 
     def some_bugs(self, names: Collection[str]) -> list[Bug]:
-        """Those of these bugs that are in the pool, in the order of `bugs`; where they are of first order, no other one
-        is read."""
+        """The bugs of these names in the pool, in the order of `bugs`. If all are of first order, no other bug is
+        read."""
         found = {name: bug for name in names if (bug := self.episodes.bug(name))}
         if len(found) < len(names):
             found |= {bug.id: bug for bug in (*self.imports.bugs(), *self.attempts.bugs()) if bug.id in names}
@@ -63,7 +63,7 @@ class Curriculum:
     # -- the run's settings ------------------------------------------------------------------------------------
 
     def settings(self) -> dict[str, Any]:
-        """What `settle` recorded."""
+        """The settings that `settle` recorded."""
         try:
             rows = self._db.execute("SELECT key, value FROM run").fetchall()
             return {key: parse_json(value.encode(), f"the setting {key[:80]!r}") for key, value in rows}
@@ -71,38 +71,38 @@ class Curriculum:
             raise CurriculumError(f"a setting of {self.folder} is damaged: {error}", DAMAGED) from error
 
     def setting(self, name: str, kind: type[T], default: T) -> T:
-        """One of them, by its type. Raises `CurriculumError` for a value of another type."""
+        """A setting of type `kind`. Raises `CurriculumError` for a value of another type."""
         found = self.settings().get(name)
         if found is not None and type(found) is not kind:
-            raise CurriculumError(f"the setting {name} of {self.folder} is no {kind.__name__}", DAMAGED)
+            raise CurriculumError(f"the setting {name} of {self.folder} is not of type {kind.__name__}", DAMAGED)
         return default if found is None else found
 
     def repository_setting(self, repository: str, name: str, kind: type[T], default: T) -> T:
-        """One that `settle_repository` recorded."""
+        """A setting that `settle_repository` recorded."""
         return self.setting(f"{self._of(repository)}{name}", kind, default)
 
     def settle(self, settings: Mapping[str, Any]) -> None:
         """Record the settings that fix a run's bugs, or check that they equal the recorded ones.
 
-        They bind once an episode is stored: before that a mistyped source or a missing `--test` may be corrected.
-        What an earlier version did not record had the value of `BEFORE`. Raises `CurriculumError` naming the first
-        difference.
+        They bind once an episode is stored: before that, a mistyped source or a missing `--test` can be corrected. A
+        setting that an earlier version did not record has its value in `BEFORE`. Raises `CurriculumError` naming the
+        first difference.
         """
         hint = "Resume with the same settings, or give another --out."
         self._settle(settings, {**BEFORE, **self.settings()} if self.episodes.any_stored() else {}, hint)
 
     def settle_repository(self, name: str, settings: Mapping[str, Any]) -> None:
-        """As `settle`, for what fixes the bugs of one repository: it binds once an episode of it is stored."""
+        """Like `settle`, for the settings of one repository: they bind once an episode of it is stored."""
         named = {f"{self._of(name)}{key}": value for key, value in settings.items()}
         hint = "Resume with the same settings, or give another --out."
         self._settle(named, {**BEFORE, **self.settings()} if self.episodes.finished(name) else {}, hint)
 
     def _of(self, repository: str) -> str:
-        """What stands before the settings of a repository: nothing in a run that was begun for it alone."""
+        """The prefix of a repository's settings: empty in a run that was begun for it alone."""
         return "" if self.settings().get("source") == repository else f"repository {repository}: "
 
     def settle_attempts(self, name: str, settings: Mapping[str, Any]) -> None:
-        """As `settle`, for the settings that fix the attempts filed under `name`: they bind once an attempt is stored.
+        """Like `settle`, for the settings of the attempts filed under `name`: they bind once an attempt is stored.
         Attempts without a recorded `policy` (from an earlier version) belong to the policy of that name."""
         named = {f"{name}: {key}": value for key, value in settings.items()}
         hint = "Use the same policy and options, or file these attempts under another --name."
@@ -110,8 +110,8 @@ class Curriculum:
         self._settle(named, known if self.attempts.finished(name) else {}, hint)
 
     def plan_attempts(self, name: str, attempts: int) -> None:
-        """Record how many attempts filed under `name` are planned for each bug; it binds nothing, the newest counts.
-        So credit knows which bugs a run that was interrupted has not attempted often enough."""
+        """Record how many attempts filed under `name` are planned for each bug, so that credit knows which bugs an
+        interrupted run has not attempted often enough. It does not bind; the newest value counts."""
         self._settle({f"{name}: {PLANNED}": attempts}, {}, "")
 
     def _settle(self, settings: Mapping[str, Any], bound: Mapping[str, Any], hint: str) -> None:
@@ -127,13 +127,12 @@ class Curriculum:
     # -- its repositories --------------------------------------------------------------------------------------
 
     def add_repositories(self, names: Iterable[str]) -> None:
-        """Give repositories their places in the pool, by which their folders are called. Known ones keep theirs."""
+        """Add repositories to the pool; the order names their folders. Known ones keep their places."""
         with self._db:
             self._db.executemany("INSERT OR IGNORE INTO repositories VALUES (?, '{}')", [(name,) for name in names])
 
     def record_repository(self, name: str, facts: Mapping[str, Any]) -> None:
-        """Keep facts about a repository of this pool, beside those that are kept already: its revision, its language,
-        what became of it."""
+        """Add facts about a repository of this pool to its stored ones: revision, language, result."""
         facts = {**self.repositories().get(name, {}), **facts}
         with self._db:
             self._db.execute(
@@ -157,7 +156,7 @@ class Curriculum:
     # -- what it cost ------------------------------------------------------------------------------------------
 
     def add_cost(self, phase: str, wall_seconds: float, core_seconds: float) -> None:
-        """Add the cost of a phase to what it cost before the run was resumed."""
+        """Add to the cost of a phase, which is summed over all resumptions."""
         with self._db:
             self._db.execute(
                 "INSERT INTO costs VALUES (?1, ?2, ?3) ON CONFLICT (phase) DO UPDATE SET"
@@ -172,7 +171,7 @@ class Curriculum:
 
 
 def _as_recorded(value: Any, recorded: Any) -> Any:
-    """A setting as an earlier version, which did not know all its fields, would have recorded it."""
+    """A setting reduced to the recorded fields, for one that an earlier version recorded with fewer."""
     if isinstance(value, dict) and isinstance(recorded, dict):
         return {name: value.get(name) for name in recorded}
     return value

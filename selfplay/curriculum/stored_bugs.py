@@ -1,4 +1,4 @@
-"""Bugs in a run's folder, read back with everything needed to run them again."""
+"""Reads bugs from a run's folder, with everything needed to run them again."""
 
 import hashlib
 import math
@@ -27,8 +27,8 @@ MOST_COUNT = 1_000_000
 
 
 def load_own(folder: Path) -> Bug:
-    """The `bug.json` of a bug's folder. In a run the folder has the bug's name: attempts and trajectories are filed
-    under it. Raises `ArtifactError`."""
+    """The `bug.json` of a bug's folder. In a run the folder must have the bug's name, under which attempts and
+    trajectories are filed. Raises `ArtifactError`."""
     bug, name = load_bug(folder), folder.resolve().name
     if bug.id != name and in_run(folder):
         raise ArtifactError(
@@ -45,7 +45,7 @@ def in_run(folder: Path) -> bool:
 
 
 def read_bug(folder: Path) -> tuple[Bug, Artifact, Thresholds]:
-    """A stored bug, its five files and its thresholds. Raises `ArtifactError` when they do not belong together."""
+    """A stored bug, its five files and its thresholds. Raises `ArtifactError` if they do not belong together."""
     bug = load_own(folder)
     artifact = load(folder, weakened=is_weakened(bug))
     if artifact.content_hash() != bug.content_hash:
@@ -61,11 +61,11 @@ def _strict(thresholds: Thresholds) -> Thresholds:
     for name, value in vars(thresholds).items():
         whole = name not in ("seconds", "max_lost_share")
         if isinstance(value, bool) or not isinstance(value, int if whole else int | float) or not math.isfinite(value):
-            raise ValueError(f"{name} is no number")
+            raise ValueError(f"{name} is not a number")
         if whole and value > MOST_COUNT:
             raise ValueError(f"{name} is {value:g}; at most {MOST_COUNT} makes sense")
     if not LEAST_REPEATS <= thresholds.repeats <= MOST_REPEATS:
-        few = f"at least {LEAST_REPEATS} runs tell what varies, at most {MOST_REPEATS} are made"
+        few = f"between {LEAST_REPEATS} and {MOST_REPEATS} runs are allowed"
         raise ValueError(f"repeats is {thresholds.repeats}; {few}")
     if not thresholds.seconds <= MOST_SECONDS:
         raise ValueError(f"seconds is {thresholds.seconds}; a test script has at most {MOST_SECONDS:.0f}")
@@ -82,12 +82,12 @@ def bug_folders(path: Path) -> list[Path]:
     except UntrustedDataError as error:
         raise ArtifactError(error.message, error.hint) from error
     if not found:
-        raise ArtifactError(f"{path} holds no bug", "Name a bug's folder (it holds bug.json) or a run's folder.")
+        raise ArtifactError(f"{path} has no bug", "Name a bug's folder (it holds bug.json) or a run's folder.")
     return found
 
 
 def _names(run: Path) -> list[str]:
-    """The names of the folders of a run's bugs; none is a link. Raises `UntrustedDataError`."""
+    """The names of the folders of a run's bugs. Raises `UntrustedDataError` for a link or a wrong name."""
     if (run / DATABASE).exists():
         with read_pool(run) as pool:
             names = sorted(bug.id for bug in pool.bugs()) if existing_folder(run, "bugs") else []
@@ -95,14 +95,14 @@ def _names(run: Path) -> list[str]:
         names = [name for name in listed_below(run, "bugs") if not (run / "bugs" / name).is_file()]
     for name in names:
         if not is_bug_id(name):
-            raise UntrustedDataError(f"{run / 'bugs'} holds {name[:80]!r}, which is no bug's name")
+            raise UntrustedDataError(f"{run / 'bugs'} holds {name[:80]!r}, which is not a bug's name")
         existing_folder(run, "bugs", name)
     return names
 
 
 def wishes(bug: Bug, fetched: bool) -> list[Wish]:
-    """What building the environment of a bug again would do beyond a build in a sandbox: run a setup command, reach
-    hosts, and, if its original is `fetched`, go to its source. A source in an image is copied out of it."""
+    """What rebuilding a bug's environment needs beyond a build in a sandbox: running a setup command, reaching hosts,
+    and, if its original is `fetched`, its source. A source in an image is copied from it."""
     known = recorded_environment(bug.environment)
     asked = [("setup", known.setup or ""), ("hosts", " ".join(known.allow_hosts))]
     if fetched or (known.source or "").startswith("image:"):
@@ -111,7 +111,7 @@ def wishes(bug: Bug, fetched: bool) -> list[Wish]:
 
 
 def wishes_of(folder: Path) -> list[Wish]:
-    """What the bug in `folder` wishes. Raises `ArtifactError`."""
+    """The wishes of the bug in `folder`. Raises `ArtifactError`."""
     bug = load_own(folder)
     return wishes(bug, fetched=_original(folder, bug) is None)
 
@@ -119,7 +119,7 @@ def wishes_of(folder: Path) -> list[Wish]:
 def prepared_for(folder: Path, bug: Bug, backend: Backend, *, trust: bool = False) -> Prepared:
     """The original of a bug: the run's copy if there is one, else the source itself.
 
-    Raises `NotTrusted` for what the run wants and its user has not allowed; `trust` allows it."""
+    Raises `NotTrusted` if the run wants something that its user has not allowed; `trust` allows it."""
     original, known = _original(folder, bug), recorded_environment(bug.environment)
     require(wishes(bug, fetched=original is None), trust)
     if original is not None:
@@ -134,7 +134,7 @@ def prepared_for(folder: Path, bug: Bug, backend: Backend, *, trust: bool = Fals
 
 
 def _original(folder: Path, bug: Bug) -> Path | None:
-    """The run's copy of a bug's original; None where there is none. Raises `ArtifactError` for a link."""
+    """The run's copy of a bug's original, or None. Raises `ArtifactError` for a link."""
     run = folder.resolve().parent.parent
     trees = None
     if (run / DATABASE).is_file():
@@ -144,8 +144,8 @@ def _original(folder: Path, bug: Bug) -> Path | None:
 
 
 def original_of(run: Path, bug: Bug, trees: Mapping[str, Path] | None) -> Path | None:
-    """The copy of a bug's original in the folder of its run. `trees`: where those are in which the run's own bugs were
-    planted; that of an imported task lies in `originals/` under its own name. Raises `ArtifactError` for a link."""
+    """The copy of a bug's original in its run's folder. `trees`: the folders of the originals of the run's own bugs; an
+    imported task's is in `originals/` under its tree id. Raises `ArtifactError` for a link."""
     try:
         own = trees.get(bug.tree_hash) if trees else run / "original"
         if own is not None and (found := existing_folder(run, own.name)):
@@ -156,7 +156,7 @@ def original_of(run: Path, bug: Bug, trees: Mapping[str, Path] | None) -> Path |
 
 
 def is_tree(name: str) -> bool:
-    """Whether a name is the id of a tree, and so of a folder in `originals/`."""
+    """Whether a name is a tree id, and so names a folder in `originals/`."""
     return re.fullmatch(r"[0-9a-f]{40}([0-9a-f]{24})?", name) is not None
 
 
@@ -166,7 +166,7 @@ def task_of(folder: Path, bug: Bug, artifact: Artifact, world: World) -> Task:
 
 
 def read_attempt(folder: Path, bug: Bug) -> str:
-    """The failed attempt in a second-order bug. Raises `ArtifactError` when it is missing or not the recorded one."""
+    """The failed attempt in a second-order bug. Raises `ArtifactError` if it is missing or not the recorded one."""
     path = folder / ATTEMPT_FILE
     try:
         data = read_below(folder, ATTEMPT_FILE, MOST_DIFF)
@@ -178,10 +178,10 @@ def read_attempt(folder: Path, bug: Bug) -> str:
 
 
 def oracle_of(bug: Bug, thresholds: Thresholds) -> Oracle:
-    """The test sets that decide about a stored bug; flaky ids are in neither set."""
+    """The test sets for grading a stored bug; flaky ids are in neither set."""
     return Oracle(frozenset(bug.fail_to_pass), frozenset(bug.pass_to_pass), thresholds.seconds)
 
 
 def demonstration_of(run: Path, bug: str, role: str) -> Path:
-    """Where the demonstration of a role on a bug is kept, if there is one."""
+    """The path of the demonstration of a role on a bug, which may not exist."""
     return run / "trajectories" / f"{bug}-demonstration-{role}.jsonl.zst"

@@ -31,7 +31,7 @@ MOST_LINES = 400_000
 
 
 class StoredSuite(BaseModel):
-    """The suite in `summary.json`, as far as it is shown."""
+    """The shown part of the suite in `summary.json`."""
 
     model_config = ConfigDict(extra="allow", strict=True)
 
@@ -44,7 +44,7 @@ class StoredSuite(BaseModel):
 
 
 class StoredSummary(BaseModel):
-    """What `summary.json` holds beside what is computed from the pool, as far as it is shown."""
+    """The shown part of `summary.json` that is not computed from the pool."""
 
     model_config = ConfigDict(extra="allow", strict=True)
 
@@ -101,7 +101,7 @@ def summarise(pool: Curriculum) -> dict[str, Any]:
 
 
 def _usage(used: Iterable[Mapping[str, float]]) -> dict[str, float]:
-    """The summed cost of the model's answers; empty where no model played."""
+    """The summed cost of the model's answers; empty if no model played."""
     total: Counter[str] = Counter()
     for one in used:
         total.update(one)
@@ -151,7 +151,7 @@ def _diffs(pool: Curriculum, bugs: list[Bug]) -> dict[str, str]:
 
 
 def _original(pool: Curriculum, path: str) -> str | None:
-    """The text of a file of an original; None where there is none, or one too long for a syntax tree."""
+    """The text of a file of an original; None if it is missing or too long for a syntax tree."""
     try:
         return decode(read_below(pool.folder, path, MOST_SOURCE))
     except UntrustedDataError:
@@ -159,7 +159,7 @@ def _original(pool: Curriculum, path: str) -> str | None:
 
 
 Solves = dict[str, dict[str, int]]
-"""Policy -> the number of its attempts at one bug, and of those that are resolved."""
+"""Policy -> the numbers of its attempts at one bug and of the resolved ones."""
 
 
 def solves(attempts: Iterable[Attempt]) -> dict[str, Solves]:
@@ -235,7 +235,7 @@ def write_summary(folder: Path, summary: dict[str, Any]) -> None:
 
 
 def read_summary(folder: Path) -> dict[str, Any]:
-    """What `write_summary` wrote; empty when the file is missing (a run that was killed).
+    """Reads `summary.json`; empty if the file is missing (a run that was killed).
 
     Raises `CurriculumError` for one that is damaged."""
     path = folder / SUMMARY

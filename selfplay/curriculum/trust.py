@@ -2,9 +2,9 @@
 
 A run's own setup command runs with a way to the package indexes, and a source is fetched with this user's credentials.
 Neither happens because a run's folder says so. It happens when this user typed the same command or source for the same
-tree (`selfplay curriculum` remembers it), said yes to it when asked, or gives `--trust`. There is no mark of ownership
-inside a run that a copy could carry: what is remembered is a hash of (kind, text, tree), so a hostile run can obtain
-nothing but what the user already ran. The notes lie in the user's state folder, which no sandbox sees.
+tree (`selfplay curriculum` remembers it), said yes to it when asked, or gives `--trust`. No mark of ownership is in a
+run, where a copy could carry it: a hash of (kind, text, tree) is remembered, so a hostile run can only get what the
+user already ran. The notes are in the user's state folder, which no sandbox sees.
 """
 
 import contextlib
@@ -25,7 +25,7 @@ from selfplay.plain_text import encode
 
 MEMORY = "SELFPLAY_READ_MIB"
 BASE_MIB = 200
-"""What reading a shared run may cost in memory; every bound on a pool was chosen for it."""
+"""MiB of memory for reading a shared run; every bound on a pool is derived from it."""
 
 
 WANTS = {
@@ -42,23 +42,23 @@ class NotTrusted(CurriculumError):
 
 @dataclass(frozen=True)
 class Wish:
-    """What a run wants, of a kind in `WANTS`, for the tree of id `tree`."""
+    """Something that a run wants: a kind of `WANTS`, for the tree with id `tree`."""
 
     kind: str
     text: str
     tree: str
 
     def words(self) -> str:
-        """The wish, as a user is asked."""
+        """The wish as a question to the user."""
         return f"{WANTS[self.kind]}:\n    {self.text[:MOST_SHOWN]}" + (" ..." if len(self.text) > MOST_SHOWN else "")
 
     def digest(self) -> str:
-        """Its name in the state folder."""
+        """The name of the wish's note in the state folder."""
         return hashlib.sha256(encode(json.dumps([self.kind, self.text, self.tree]))).hexdigest()
 
 
 def state_folder() -> Path:
-    """Where this user's notes lie: `$XDG_STATE_HOME/selfplay`, by default below the home folder."""
+    """The folder of this user's notes: `$XDG_STATE_HOME/selfplay`, by default below the home folder."""
     return platformdirs.user_state_path("selfplay")
 
 
@@ -69,12 +69,12 @@ def require(wishes: Sequence[Wish], trust: bool) -> None:
 
 
 def unsettled(wishes: Sequence[Wish]) -> list[Wish]:
-    """Those of the wishes that this user has not allowed yet."""
+    """The wishes that this user has not allowed yet."""
     return [wish for wish in wishes if not _note("allowed", wish.digest()).is_file()]
 
 
 def allow(wish: Wish) -> bool:
-    """Remember that the user allows it, from now on. Returns whether that could be written down."""
+    """Remember that the user allows the wish. Returns whether the note could be written."""
     return _write(_note("allowed", wish.digest()))
 
 
@@ -93,13 +93,13 @@ def is_own(folder: Path) -> bool:
 
 
 def times() -> int:
-    """By how much the user lifts the bounds on shared runs, from 1."""
+    """The user's factor, at least 1, on the bounds for shared runs."""
     said = os.environ.get(MEMORY, "")
     return max(1, int(said) // BASE_MIB) if said.isdigit() and len(said) < 9 else 1
 
 
 def seal(data: bytes | memoryview) -> str:
-    """What only this user can have written beside `data`; empty where no key can be kept."""
+    """A seal over `data` that only this user can make; empty if no key can be stored."""
     key = _key()
     return hmac.new(key, data, hashlib.sha256).hexdigest() if key else ""
 
@@ -129,7 +129,7 @@ def _write(note: Path) -> bool:
 
 
 def _key() -> bytes:
-    """The user's key, made once; empty where it can be neither read nor made."""
+    """The user's key, made once; empty if it can be neither read nor made."""
     path = state_folder() / "key"
     try:
         if not path.exists():

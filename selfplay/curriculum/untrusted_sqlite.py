@@ -1,8 +1,8 @@
-"""A database that a stranger may have made, opened so that it is data and nothing else.
+"""Opens an untrusted database so that it is only data.
 
-Nothing of its schema is trusted: it must be ours, statement by statement, so it has no triggers, views, virtual tables,
-generated columns or checks. SQLite itself is held to small statements and rows, and may not follow or make files other
-than ours. What its values must be stands in `invariants.py`.
+Its schema must be ours, statement by statement, so it has no triggers, views, virtual tables, generated columns or
+checks. SQLite is limited to small statements and rows, and may not follow or make other files. `invariants.py` checks
+the values.
 """
 
 import re
@@ -24,7 +24,7 @@ ORIGINALS = "originals"
 """The folder of the trees of imported tasks, each named by its id."""
 OWN_FOLDERS = ("bugs", "staging", "original", ORIGINALS, "trajectories", "attempts")
 LEDGER = "train.sqlite"
-"""Of a training run (`loop/ledger.py`)."""
+"""The ledger of a training run (`loop/ledger.py`)."""
 DATABASES = (DATABASE, LEDGER)
 OWN_FILES = (
     *(f"{name}{end}" for name in DATABASES for end in ("", "-wal", "-shm")),
@@ -32,7 +32,7 @@ OWN_FILES = (
     "summary.json",
 )
 SECONDS = 60.0
-"""What looking through a whole database may take; a pool of 64 MiB takes less than one."""
+"""Seconds for checking a whole database; a pool of 64 MiB takes less than one."""
 _LIMITS = {
     sqlite3.SQLITE_LIMIT_LENGTH: 64 * MIB,
     sqlite3.SQLITE_LIMIT_SQL_LENGTH: 100_000,
@@ -49,8 +49,7 @@ _LIMITS = {
 
 @dataclass(frozen=True)
 class DatabaseBounds:
-    """What is taken in of a pool that this user did not make: bytes of its files, rows of a table, values in its
-    JSON."""
+    """Limits for a pool that this user did not make: bytes of its files, rows of a table, values in its JSON."""
 
     size: int = 64 * MIB
     rows: int = 10_000
@@ -58,13 +57,13 @@ class DatabaseBounds:
 
 
 def own_folders(folder: Path) -> list[str]:
-    """The names of a run's own folders; of the originals of further repositories those that are there."""
+    """The names of a run's own folders, including the existing originals of further repositories."""
     return [*OWN_FOLDERS, *sorted(path.name for path in folder.glob("original-*"))]
 
 
 def refuse_strange_files(folder: Path) -> None:
-    """Raises `CurriculumError` where one of a run's own names is a link, a pipe or anything else that leads out of the
-    folder. A rollback journal is none of ours (a pool is born complete), and may name files for SQLite to delete."""
+    """Raises `CurriculumError` if one of a run's own names is a link, a pipe or anything else that leads out of the
+    folder. A rollback journal is never ours (a pool is created complete), and may name files for SQLite to delete."""
     try:
         for name in own_folders(folder):
             existing_folder(folder, name)
@@ -76,11 +75,11 @@ def refuse_strange_files(folder: Path) -> None:
             raise CurriculumError(f"{path} is not a regular file", LINKS)
     for name in DATABASES:
         if (folder / f"{name}-journal").exists():
-            raise CurriculumError(f"{folder / name}-journal is none of selfplay's files", "Remove it.")
+            raise CurriculumError(f"{folder / name}-journal is not one of selfplay's files", "Remove it.")
 
 
 def harden(database: sqlite3.Connection) -> sqlite3.Connection:
-    """The connection, held to what our statements need. Before anything is read from it."""
+    """Limit a new connection to what our statements need, before anything is read."""
     for limit, most in _LIMITS.items():
         database.setlimit(limit, most)
     database.execute("PRAGMA trusted_schema = OFF")
@@ -91,7 +90,7 @@ def harden(database: sqlite3.Connection) -> sqlite3.Connection:
 
 @contextmanager
 def within(database: sqlite3.Connection, seconds: float = SECONDS) -> Iterator[None]:
-    """Statements inside that together take longer are interrupted, which is a `sqlite3.OperationalError`."""
+    """Interrupts statements inside that together take longer, with a `sqlite3.OperationalError`."""
     deadline = time.monotonic() + seconds
     database.set_progress_handler(lambda: time.monotonic() > deadline, 10_000)
     try:
@@ -101,7 +100,7 @@ def within(database: sqlite3.Connection, seconds: float = SECONDS) -> Iterator[N
 
 
 def refuse_strange_schema(database: sqlite3.Connection, path: Path) -> None:
-    """Raises `CurriculumError` for a schema that holds anything but a pool's tables; one of a later version is left to
+    """Raises `CurriculumError` for a schema with anything but a pool's tables; a later version is left to
     `prepare_schema`, which refuses it."""
     version = int(database.execute("PRAGMA user_version").fetchone()[0])
     rows = database.execute("SELECT type, name, sql FROM sqlite_master").fetchmany(101)
@@ -121,19 +120,19 @@ def refuse_strange_schema(database: sqlite3.Connection, path: Path) -> None:
     there = {name for _, name, _ in rows}
     if version not in (0, *MIGRATED, VERSION) or (
         version == 0 and "repositories" in there
-    ):  # the first version wrote none
-        raise CurriculumError(f"{path} says that it has version {version}, and has not", NOT)
+    ):  # the first version wrote no version
+        raise CurriculumError(f"{path} claims to have version {version}, but its tables differ", NOT)
     if version == VERSION and (missing := sorted({*tables, *indexes} - there)):
         raise CurriculumError(f"{path} has no {missing[0]}", NOT)
 
 
 NOT = "It was changed after selfplay wrote it: its bugs/ can still be validated one by one."
 _LISTS = ("key(", "unique(", "referencesepisodes(")
-"""What may stand before a bracket inside a table: a list of columns. Anything else would be an expression."""
+"""The words allowed before a bracket inside a table definition: a list of columns. Others would be expressions."""
 
 
 def _ordinary(database: sqlite3.Connection, name: str, sql: str) -> bool:
-    """Whether a table is an ordinary one: no expression, no hidden or generated column, none that no version had."""
+    """Whether a table is ordinary: no expression, no hidden or generated column, no unknown column."""
     text = _plain(sql)
     inner = text.partition("(")[2]
     for listed in _LISTS:
@@ -141,7 +140,7 @@ def _ordinary(database: sqlite3.Connection, name: str, sql: str) -> bool:
     if not text.startswith("createtable") or "(" in inner:
         return False
     columns = database.execute("SELECT name, hidden FROM pragma_table_xinfo(?)", (name,)).fetchall()
-    known = {*_ours()[0][name], *({"state"} if name == "bugs" else ())}  # of the first version
+    known = {*_ours()[0][name], *({"state"} if name == "bugs" else ())}  # in the first version
     return {str(column) for column, _ in columns} <= known and not any(hidden for _, hidden in columns)
 
 
@@ -179,7 +178,7 @@ def refuse_too_much(database: sqlite3.Connection, path: Path, most: DatabaseBoun
     for table, columns in our_tables().items():
         rows = int(database.execute(f"SELECT COUNT(*) FROM {table}").fetchone()[0])
         if rows > most.rows:
-            raise CurriculumError(f"{path} has {rows} rows in {table}; of a shared run at most {most.rows}", LARGER)
+            raise CurriculumError(f"{path} has {rows} rows in {table}; a shared run may have {most.rows}", LARGER)
         texts = [name for name in columns if (table, name) in JSON_COLUMNS]
         for row in database.execute(f"SELECT {', '.join(texts)} FROM {table}") if texts else ():
             values += sum(count_values(text.encode()) for text in row if text)
@@ -191,4 +190,4 @@ JSON_COLUMNS = {
     ("run", "value"), ("repositories", "facts"), ("episodes", "bug"), ("episodes", "figures"), ("attempts", "figures"),
     ("audits", "findings"), ("promotions", "bug"), ("imported", "bug"),
 }  # fmt: skip
-LARGER = "SELFPLAY_READ_MIB=1000 takes in five times as much (200 is what reading a shared run may cost in memory)."
+LARGER = "SELFPLAY_READ_MIB=1000 allows five times as much (the default is 200, in MiB of memory)."

@@ -1,5 +1,5 @@
-"""What a trainer's process needs to play episodes of a run that `selfplay serve-env` serves on this machine. It imports
-nothing but Python's own library and our errors, so it fits into any trainer's environment."""
+"""The client with which a trainer plays episodes of a run that `selfplay serve-env` serves on this machine. It imports
+only Python's standard library and our errors, so it works in any trainer's environment."""
 
 import json
 import os
@@ -21,13 +21,13 @@ Messages = list[dict[str, str]]
 
 
 class NotServed(SelfplayError):
-    """Nobody serves the run, or its server does not answer."""
+    """The run is not served, or its server does not answer."""
 
 
 @dataclass(frozen=True)
 class RemoteStep:
-    """What the model is told next, as chat messages; or, in the end, the episode's result (`results.Result` as JSON
-    values): `outcome`, `reward` (None where there is none, or none yet), `reason`, `bug`, `finish`, `calls`."""
+    """The next chat messages for the model; or, at the end, the episode's result (`results.Result` as JSON values):
+    `outcome`, `reward` (None if there is none, or not yet), `reason`, `bug`, `finish`, `calls`."""
 
     messages: Messages
     result: dict[str, Any] | None = None
@@ -39,8 +39,8 @@ class RemoteStep:
 
 @dataclass(frozen=True)
 class Client:
-    """The sessions of a run. `seconds`: how long one answer may take, the grading of a patch included; `wait`: how long
-    to wait for a free session."""
+    """The sessions of a run. `seconds`: the time limit of one answer, including grading; `wait`: how long to wait for a
+    free session."""
 
     port: int
     token: str
@@ -65,12 +65,12 @@ class Client:
         return found
 
     def begin(self, role: RoleName, task: str) -> "RemoteEpisode":
-        """A new episode. Raises `EnvironmentRefused`: `NoTask`, or `Busy` when no session is free in time."""
+        """A new episode. Raises `EnvironmentRefused`: `NoTask`, or `Busy` if no session is free in time."""
         answer = self._ask("POST", "sessions", {"role": role, "task": task, "wait": float(self.wait)}, self.wait)
         return RemoteEpisode(self, answer["session"], answer["group"], RemoteStep(answer["messages"], answer["result"]))
 
     def credit(self, bug: str) -> dict[str, Any]:
-        """What planting the bug earns by the attempts at it so far: `solved`, `attempts`, `reward`."""
+        """The injector's credit for the bug from the attempts at it so far: `solved`, `attempts`, `reward`."""
         found: dict[str, Any] = self._ask("GET", f"bugs/{bug}")
         return found
 
@@ -88,12 +88,12 @@ class Client:
         except urllib.error.HTTPError as error:
             raise _refusal(error) from None
         except (OSError, ValueError) as error:
-            raise NotServed(f"the server on port {self.port} does not answer: {error}", "Is it still there?") from error
+            raise NotServed(f"the server on port {self.port} does not answer: {error}", "Does it still run?") from error
 
 
 @dataclass
 class RemoteEpisode:
-    """A running episode. `step`: what the model is told first; `group`: equal for those that are compared."""
+    """A running episode. `step`: the first messages for the model; `group`: equal for episodes that are compared."""
 
     client: Client
     session: str
@@ -106,11 +106,11 @@ class RemoteEpisode:
         return self._take(self.client._ask("POST", f"sessions/{self.session}/say", {"text": text, "cut_off": cut_off}))
 
     def stop(self) -> RemoteStep:
-        """End it, as when the context is full: what was submitted so far is graded."""
+        """End the episode, for instance when the context is full: what was submitted so far is graded."""
         return self.step if self.step.done else self._take(self.client._ask("POST", f"sessions/{self.session}/stop"))
 
     def close(self) -> None:
-        """Give it up, unless it has ended."""
+        """Abandon the episode, unless it has ended."""
         if not self._closed and not self.step.done:
             self._closed = True
             self.client._ask("DELETE", f"sessions/{self.session}")
@@ -121,7 +121,7 @@ class RemoteEpisode:
 
 
 def _address(path: Path) -> dict[str, Any]:
-    """What a server wrote there. A run's folder may be a stranger's: no link or pipe is read."""
+    """The server's address from its file. A run's folder is untrusted: no link or pipe is read."""
     with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)) as file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             raise ValueError("it is not a regular file")

@@ -1,4 +1,4 @@
-"""What a trainer may be refused, each with the status by which the server says it."""
+"""The errors that a trainer may get, each with its HTTP status."""
 
 from selfplay.errors import SelfplayError
 
@@ -16,7 +16,7 @@ class WrongToken(EnvironmentRefused):
 
 
 class NoSession(EnvironmentRefused):
-    """A session that does not exist, or no longer."""
+    """A session that does not exist, or no longer exists."""
 
     status = 404
 
@@ -28,7 +28,7 @@ class NoTask(EnvironmentRefused):
 
 
 class Conflict(EnvironmentRefused):
-    """A step of a session that has ended, or whose step before is not answered yet."""
+    """A step of a session that has ended, or whose previous step is not answered yet."""
 
     status = 409
 

@@ -1,7 +1,7 @@
-"""A policy whose model is somewhere else: what it is told waits to be fetched, what it says is handed in.
+"""A policy whose model runs elsewhere: its observations wait to be fetched, and its messages are handed in.
 
 Calls, repairs, budgets and ends are those of every conversation (`agent/conversation.py`), so a trainer's model plays
-by the rules of our own.
+by the same rules as our models.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ from selfplay.roles.role import Role
 from selfplay.rollout.players import Say
 
 OUTSIDE = "outside"
-"""The policy's name: its episodes are filed under it."""
+"""The policy's name, under which its episodes are filed."""
 T = TypeVar("T")
 
 
@@ -32,7 +32,7 @@ class OutsideModel:
     async def reply(
         self, messages: Sequence[Message], sampling: Sampling, tools: Sequence[Mapping[str, Any]] = ()
     ) -> Reply:
-        """Wait for the message from outside. Raises `ContextFull` when there will be none."""
+        """Wait for the message from outside. Raises `ContextFull` if the trainer stops the episode."""
         self._told.put_nowait(tuple(messages))
         said = await self._said.get()
         if said is None:
@@ -40,7 +40,7 @@ class OutsideModel:
         return said
 
     async def told(self) -> tuple[Message, ...]:
-        """The conversation so far, once a message of the model is awaited."""
+        """The conversation so far; waits until the model must answer."""
         return await self._told.get()
 
     def say(self, text: str, cut_off: bool = False) -> None:
@@ -48,7 +48,7 @@ class OutsideModel:
         self._said.put_nowait(Reply(text, length=cut_off))
 
     def stop(self) -> None:
-        """There will be no more messages: what was submitted so far counts."""
+        """End the messages: what was submitted so far counts."""
         self._said.put_nowait(None)
 
 
@@ -68,4 +68,4 @@ class OutsidePlayer:
         return ChatConversation(self.model, self.name, role.name, role.opening(task), toolset=role.toolset)
 
     async def close(self) -> None:
-        """There is nothing to free."""
+        """Nothing to free."""

@@ -1,7 +1,8 @@
-"""SkyRL on a served run, by its gym: `register()` once in each process, `rows(run, "solver")` as the data set.
+"""SkyRL on a served run, through skyrl-gym: call `register()` in each process, use `rows(run, "solver")` as the data
+set.
 
-SkyRL gives an environment the model's message as text, takes observations as chat messages, and wants a number for a
-reward at each step; here all but the last are 0. Written for skyrl-gym 0.4.
+SkyRL gives an environment the model's message as text, takes observations as chat messages, and needs a numeric reward
+at each step; here all but the last are 0. Written for skyrl-gym 0.4.
 """
 
 from pathlib import Path
@@ -14,21 +15,21 @@ from selfplay.environments.client import Client, RemoteEpisode, RemoteStep, Role
 
 NAME = "selfplay"
 LOST = 0.0
-"""Of an episode that the machine lost: SkyRL cannot leave one out, so its metric `lost` says how many there were."""
+"""The reward of an episode that the machine lost: SkyRL cannot leave it out, so the metric `lost` counts them."""
 
 
 def register() -> None:
-    """Make the environment known to SkyRL under `NAME`; again is fine."""
+    """Register the environment with SkyRL as `NAME`; may be called again."""
     if NAME not in skyrl_gym.envs.registration.registry:
         skyrl_gym.register(id=NAME, entry_point=f"{__name__}:SelfPlayEnv")
 
 
 def rows(run: str | Path, role: RoleName, valid: float = 1.0) -> list[dict[str, Any]]:
-    """A data set of what may be played now. `valid`: what an injector's valid bug earns at once, since SkyRL ends an
+    """A data set of the tasks that can be played now. `valid`: the immediate reward of a valid bug, since SkyRL ends an
     episode before the bug can be attempted; 1 is the paper's ablation (`rl/rewards.py`, `consistency`)."""
     return [
         {
-            "prompt": [{"role": "user", "content": f"{role}/{task}"}],  # what the model is told comes from the server
+            "prompt": [{"role": "user", "content": f"{role}/{task}"}],  # the real prompt comes from the server
             "env_class": NAME, "run": str(run), "role": role, "task": task, "valid": valid,
         }
         for task in Client.of(run).tasks(role)
@@ -45,7 +46,7 @@ class SelfPlayEnv(BaseTextEnv):
         self._episode: RemoteEpisode | None = None
 
     def init(self, prompt: Any) -> tuple[list[dict[str, str]], dict[str, Any]]:
-        """Begin an episode: what the model is told."""
+        """Begin an episode; returns the prompt."""
         self._episode = Client.of(self._row["run"]).begin(self._row["role"], self._row["task"])
         return self._episode.step.messages, {"group": self._episode.group}
 
@@ -61,7 +62,7 @@ class SelfPlayEnv(BaseTextEnv):
         )
 
     def close(self) -> None:
-        """Free its sandbox, wherever the episode is."""
+        """Free the episode's sandbox at any point."""
         if self._episode is not None:
             self._episode.close()
 

@@ -1,9 +1,9 @@
 """TRL's GRPOTrainer on a served run: `GRPOTrainer(rollout_func=Rollouts(client, context), reward_funcs=reward,
 train_dataset=Dataset.from_list(rows(client, "solver")), ...)`.
 
-A prompt of the data set names a task; what the model is told comes from the server. Ids are taken as they were sampled
-and never rendered again; what the model did not sample is masked (`env_mask`). The model is sampled by the trainer's
-own `_generate_single_turn`, as its loop for tools does, so vLLM and transformers both work. Written for TRL 1.16.
+A prompt of the data set only names a task; the real prompt comes from the server. Sampled ids are kept and never
+rendered again; all other ids are masked (`env_mask`). The model is sampled with the trainer's `_generate_single_turn`,
+like its own tool loop, so vLLM and transformers both work. Written for TRL 1.16.
 """
 
 from collections.abc import Iterable, Sequence
@@ -24,12 +24,12 @@ REWARD = "selfplay_reward"
 
 
 def rows(client: Client, role: RoleName) -> list[dict[str, Any]]:
-    """A data set of what may be played now: a row for each task of the role."""
+    """A data set of the tasks that can be played now, one row for each."""
     return [{"prompt": [{"role": "user", "content": f"{role}/{task}"}]} for task in client.tasks(role)]
 
 
 def reward(completions: Sequence[Any], **columns: Any) -> list[float]:
-    """A reward function: what each episode earned (`Rollouts` puts it there)."""
+    """A reward function: what each episode earned, as `Rollouts` recorded it."""
     found: list[float] = columns[REWARD]
     return found
 
@@ -54,8 +54,9 @@ class _Row:
 
 
 class Rollouts:
-    """A `rollout_func`. `context`: the most ids of an episode. An injector's valid bug is attempted `attempts` times by
-    the same model, for its reward alone: TRL has no place for those tokens; with 0 it earns `valid` at once."""
+    """A `rollout_func`. `context`: the most ids of an episode. The same model attempts an injector's valid bug
+    `attempts` times, only to compute its reward: TRL cannot train on those tokens. With 0 attempts it earns `valid` at
+    once."""
 
     def __init__(self, client: Client, context: int, attempts: int = 0, valid: float = 1.0) -> None:
         self.client, self.context, self.attempts, self.valid = client, context, attempts, valid
@@ -96,8 +97,7 @@ class Rollouts:
     def _begin(
         self, found: list[_Row | None], tasks: Sequence[str], chat: ChatFormat, threads: ThreadPoolExecutor
     ) -> None:
-        """Begin the episodes that are missing, as far as there are sessions. Where nothing plays, the first of them
-        waits for a session."""
+        """Begin the missing episodes while sessions are free. If nothing plays, the first one waits for a session."""
         missing = [place for place, row in enumerate(found) if row is None]
         if missing and not _live(found):
             found[missing[0]] = self._begun(self.client, tasks[missing[0]], chat)
@@ -115,14 +115,14 @@ class Rollouts:
         return _Row(task, episode, chat.opening(told) if told else list(chat.stop[:1]))
 
     def _tried(self, client: Client, task: str, chat: ChatFormat) -> _Row | None:
-        """As `_begun`; None where no session is free."""
+        """Like `_begun`, but None if no session is free."""
         try:
             return self._begun(client, task, chat)
         except Busy:
             return None
 
     def _answered(self, row: _Row, ids: list[int], logprobs: list[float] | None, chat: ChatFormat) -> None:
-        """Take the model's message, and what it is told next; end the episode where that does not fit."""
+        """Add the model's message and the observation to the row; end the episode if they do not fit."""
         row.add(ids, logprobs, sampled=True)
         last = ids[-1] if ids else None
         step = row.episode.say(chat.said(ids), cut_off=last not in chat.stop)
@@ -137,7 +137,7 @@ class Rollouts:
             row.add(heard)
 
     def _attempt(self, planted: Sequence[_Row], trainer: Any) -> None:
-        """What valid bugs earn."""
+        """Attempt the valid bugs and set their rewards."""
         bugs = [row.episode.step.result["bug"] for row in planted if row.episode.step.result]
         if bugs and self.attempts:
             self._played([f"solver/{bug}" for bug in bugs for _ in range(self.attempts)], trainer)
@@ -153,7 +153,7 @@ def _ended(row: _Row, chat: ChatFormat) -> _Row:
     """The episode with its reward."""
     assert row.episode.step.result is not None
     row.reward = row.episode.step.result["reward"]
-    if not row.ids:  # it was lost before its model was asked
+    if not row.ids:  # the episode was lost before the model's first message
         row.add(chat.stop[:1])
     return row
 
@@ -163,8 +163,8 @@ def _pending(row: _Row) -> bool:
 
 
 def settle(played: Sequence[_Row]) -> None:
-    """An episode without a reward, which the machine lost, teaches nothing: all of it is masked, and it gets the mean
-    of the others of its task, which leaves their baseline as it is."""
+    """An episode that the machine lost has no reward and is not trained on: it is masked, and gets the mean reward of
+    its task's other episodes, which leaves their baseline unchanged."""
     for row in played:
         if row.reward is None:
             others = [one.reward for one in played if one.task == row.task and one.reward is not None]

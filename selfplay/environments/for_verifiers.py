@@ -1,7 +1,7 @@
-"""verifiers, and prime-rl on it, on a served run: a taskset, the harness that plays a seat, and the environment of both
-roles, whose solvers attempt what its injector plants (as verifiers' own proposer and solver).
+"""verifiers, and prime-rl on top of it, on a served run: a taskset, the harness that plays an episode, and an
+environment of both roles, in which solvers attempt the injector's bugs (like verifiers' proposer and solver).
 
-verifiers finds plugins by the name of a module at the top: put these classes into one of yours
+verifiers finds plugins by the name of a top-level module: import these classes in one of yours
 (`docs/environments.md`). The harness runs in the trainer's process, and every message of a model passes through
 verifiers, so traces, token ids and limits are theirs. Written for verifiers 0.4.
 """
@@ -23,9 +23,9 @@ from selfplay.rl.rewards import ssr
 SEAT = vf.AgentConfig(runtime=vf.SubprocessConfig())
 """Nothing runs in verifiers' own sandboxes: the run's server has them."""
 THREADS = ThreadPoolExecutor(256, thread_name_prefix="selfplay")
-"""They wait for the server, which may grade for minutes."""
+"""Waiting for the server, which may grade for minutes."""
 AGAIN = 1.0
-"""Seconds until a session is asked for again."""
+"""Seconds between two requests for a session."""
 T = TypeVar("T")
 
 
@@ -38,7 +38,7 @@ class SelfPlayData(vf.TaskData):
 
 
 class SelfPlayState(vf.State):
-    """`result`: as of `client.Step`."""
+    """`result`: as in `client.Step`."""
 
     result: dict[str, Any] | None = None
 
@@ -48,7 +48,7 @@ class SelfPlayTask(vf.Task[SelfPlayData, SelfPlayState]):
 
     @vf.reward
     async def graded(self, trace: vf.Trace) -> float:
-        """What it earned; 0 for a valid bug, whose attempts say the rest (`SelfPlayEnv.finalize`)."""
+        """The episode's reward; 0 for a valid bug, whose reward depends on its attempts (`SelfPlayEnv.finalize`)."""
         return float((trace.state.result or {}).get("reward") or 0.0)
 
 
@@ -56,11 +56,11 @@ class SelfPlayTasksetConfig(vf.TasksetConfig):
     run: str = ""
     """The folder of a served run."""
     role: Literal["injector", "solver"] = "injector"
-    """What an episode begins with: the injector, and then attempts at its bug, or one attempt at a bug of the run."""
+    """The role that begins: the injector, followed by attempts at its bug, or one solver at a bug of the run."""
 
 
 class SelfPlayTaskset(vf.Taskset[SelfPlayTask, SelfPlayTasksetConfig]):
-    """What may be played when it is loaded."""
+    """The tasks that can be played when it is loaded."""
 
     def load(self) -> list[SelfPlayTask]:
         run, role = self.config.run, self.config.role
@@ -68,7 +68,7 @@ class SelfPlayTaskset(vf.Taskset[SelfPlayTask, SelfPlayTasksetConfig]):
 
 
 def attempt(run: str, role: Literal["injector", "solver"], task: str) -> SelfPlayTask:
-    """An episode of a task as one of verifiers'."""
+    """An episode of a task as a verifiers task."""
     return SelfPlayTask(SelfPlayData(name=task, prompt=f"{role}/{task}", run=run, role=role, task=task))
 
 
@@ -77,7 +77,7 @@ class SelfPlayHarnessConfig(vf.HarnessConfig):
 
 
 class SelfPlayHarness(vf.Harness[SelfPlayHarnessConfig]):
-    """Plays a seat: asks the model through verifiers and the run's server in turn."""
+    """Plays an episode: asks the model (through verifiers) and the run's server in turn."""
 
     APPENDS_SYSTEM_PROMPT = True
     EXECUTES_CODE = False
@@ -116,7 +116,7 @@ async def _in_thread(call: Callable[[], T]) -> T:
 
 
 async def _played(episode: RemoteEpisode, model: httpx.AsyncClient, name: str, trace: vf.Trace) -> None:
-    """Play to the end. A limit of verifiers' ends the episode: what was submitted so far is graded."""
+    """Play to the end. If a limit of verifiers ends the episode, what was submitted so far is graded."""
     messages: list[dict[str, str]] = []
     while not episode.step.done:
         messages += episode.step.messages
@@ -142,7 +142,7 @@ class SelfPlayEnvConfig(vf.EnvConfig):
 
 
 class SelfPlayEnv(vf.Env[SelfPlayEnvConfig]):
-    """An injector, and as many solvers as there are attempts, who meet its bug; or one solver at a bug of the run."""
+    """An injector and then `attempts` solvers at its bug; or one solver at a bug of the run."""
 
     async def setup(self, agents: vf.Agents) -> None:
         agents.injector.trainable = self.config.train_injector
@@ -161,14 +161,14 @@ class SelfPlayEnv(vf.Env[SelfPlayEnvConfig]):
                     group.create_task(agents.solver.run(solve))
 
     async def finalize(self, task: vf.Task, episode: vf.Episode) -> None:
-        """Pay the injector for its bug by the attempts at it that count (SSR section 4). Raises `ValueError` where they
-        are fewer than half, which fails the episode."""
+        """Compute the injector's reward from the counted attempts at its bug (SSR section 4). Raises `ValueError`,
+        which fails the episode, if fewer than half count."""
         attempts = [trace for trace in episode.traces if trace.agent.name == "solver" and trace.ok]
         solved = sum(trace.state.result["outcome"] == "resolved" for trace in attempts)
         for trace in episode.traces:
             if trace.agent.name != "injector" or (trace.state.result or {}).get("outcome") != "valid":
                 continue
             if 2 * len(attempts) < self.config.attempts:
-                raise ValueError(f"{len(attempts)} of {self.config.attempts} attempts count: too few to pay a bug by")
+                raise ValueError(f"only {len(attempts)} of {self.config.attempts} attempts count: too few for a reward")
             trace.record_metric("solve_rate", solved / len(attempts))
             trace.record_reward("planted", ssr(solved, len(attempts)))

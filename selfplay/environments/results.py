@@ -1,4 +1,5 @@
-"""What came of a session's episode, with its reward by the rules of `docs/credit.md`: those of training here."""
+"""The result of a session's episode, with its reward by the rules of `docs/credit.md`, as in selfplay's own
+training."""
 
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
@@ -15,9 +16,9 @@ RULES = CreditRules()
 
 @dataclass(frozen=True)
 class SessionResult:
-    """`reward`: None for an episode that earns none, as one that the machine lost, or none yet, as a valid bug, which
-    earns what its attempts say (`BugCredit`). `bug`: the one that was planted or attempted. `reason`: of an attempt the
-    grade's, of an injection why it is not valid. `finish`: how the episode ended, after `calls`."""
+    """`reward`: None for a lost episode, and for a valid bug, whose reward depends on its attempts (`BugCredit`).
+    `bug`: the planted or attempted bug. `reason`: the grade's reason, or why an injection is not valid. `finish`: how
+    the episode ended, after `calls`."""
 
     outcome: Ended
     reward: float | None
@@ -32,7 +33,7 @@ class SessionResult:
 
 @dataclass(frozen=True)
 class BugCredit:
-    """How the counted attempts at a bug went, and what planting it earns; None where none counted."""
+    """The counted attempts at a bug, and the injector's reward for it; None without counted attempts."""
 
     solved: int
     attempts: int
@@ -43,7 +44,7 @@ class BugCredit:
 
 
 def lost(why: str) -> SessionResult:
-    """The machine lost the episode: it says nothing of its policy."""
+    """The result of an episode that the machine lost."""
     return SessionResult("lost", None, why)
 
 
@@ -55,7 +56,7 @@ def injection_result(trajectory: Trajectory, status: str, reason: str, bug: str 
 
 
 def attempt_result(attempt: Attempt) -> SessionResult:
-    """The result of an attempt. A cheat earns what a failure does; a grade that is suspect or weak, nothing."""
+    """The result of an attempt. A cheat earns the same as a failure; a suspect or weak grade has no reward."""
     outcome, is_lost = attempt_outcome(attempt, "refuse")
     rewards = {"resolved": RULES.resolved, "failed": RULES.failed, "cheated": RULES.cheated}
     figures = attempt.figures
@@ -70,7 +71,7 @@ def attempt_result(attempt: Attempt) -> SessionResult:
 
 
 def credit_of(attempts: tuple[Attempt, ...]) -> BugCredit:
-    """What planting a bug earns, from the attempts at it (SSR section 4)."""
+    """The injector's credit for a bug from the attempts at it (SSR section 4)."""
     outcomes = [attempt_outcome(attempt, "refuse") for attempt in attempts]
     counted = [outcome for outcome, is_lost in outcomes if not is_lost]
     solved = counted.count("resolved")

@@ -1,7 +1,7 @@
-"""Serves a run's sessions as JSON over HTTP on this machine, to whoever has the token.
+"""Serves a run's sessions as JSON over HTTP on this machine, to clients with the token.
 
-A thread of the server waits for each request; the sessions live on the event loop that opened them. Where it answers
-stands in `environments.json` of the run's folder, which only its user may read.
+Each request has its own thread; sessions run on the event loop that opened them. The address and token are in
+`environments.json` of the run's folder, readable only by its user.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ from selfplay.errors import SelfplayError
 
 MOST_BODY = 4 << 20
 READING = 60.0
-"""Bytes of a request, and the seconds in which it must arrive."""
+"""The most bytes of a request, and the seconds in which it must arrive."""
 MOST_WAIT = 3600.0
 
 
@@ -46,7 +46,7 @@ class _Say(BaseModel):
 
 @asynccontextmanager
 async def served(sessions: Sessions, port: int, folder: Path) -> AsyncIterator[int]:
-    """Serve until the context ends; the port, a free one for 0. Raises `EnvironmentRefused` for one that is taken."""
+    """Serve until the context ends; the port, a free one for 0. Raises `EnvironmentRefused` if the port is taken."""
     loop, token = asyncio.get_running_loop(), secrets.token_urlsafe(24)
 
     class Handler(_Handler):
@@ -75,7 +75,7 @@ async def served(sessions: Sessions, port: int, folder: Path) -> AsyncIterator[i
 
 
 def _write(path: Path, address: dict[str, Any]) -> None:
-    path.unlink(missing_ok=True)  # of a server that was killed
+    path.unlink(missing_ok=True)  # left by a server that was killed
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600), "w") as file:
         json.dump(address, file)
 
@@ -143,7 +143,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _read(self) -> bytes:
         length = self.headers.get("Content-Length", "0")
         if not length.isdigit() or int(length) > MOST_BODY:
-            raise EnvironmentRefused(f"a request of {length} bytes", f"At most {MOST_BODY} are taken.")
+            raise EnvironmentRefused(f"a request of {length} bytes", f"The limit is {MOST_BODY}.")
         return self.rfile.read(int(length))
 
     def log_message(self, format: str, *args: Any) -> None:

@@ -1,4 +1,4 @@
-"""One episode, played from outside: each message of the model is answered with what it is told next, the last one with
+"""One episode, played from outside: each message of the model is answered with the next observation, the last one with
 the result."""
 
 import asyncio
@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Told:
-    """The messages that are new since the model's last one, which it must answer now."""
+    """The messages since the model's last one, which it must answer now."""
 
     messages: tuple[Message, ...]
 
@@ -34,7 +34,7 @@ class SessionEpisode:
 
 
 class Session:
-    """A running episode. `since`: when its trainer was last heard or answered, by the monotonic clock."""
+    """A running episode. `since`: the monotonic time of the trainer's last request or its answer."""
 
     def __init__(self, episode: SessionEpisode, player: OutsidePlayer) -> None:
         self.group, self.since = episode.group, time.monotonic()
@@ -48,7 +48,7 @@ class Session:
         return not self._stepping.locked()
 
     async def begin(self) -> Told | SessionResult:
-        """What the model is told first."""
+        """The first messages for the model."""
         async with self._step():
             return await self._next()
 
@@ -59,7 +59,8 @@ class Session:
             return await self._next()
 
     async def stop(self) -> SessionResult:
-        """End the episode, as when a context is full: what was submitted so far is graded. Raises `Conflict`."""
+        """End the episode, for instance when a context is full: what was submitted so far is graded. Raises
+        `Conflict`."""
         async with self._step():
             self._model.stop()
             found = await self._next()
@@ -67,7 +68,7 @@ class Session:
             return found
 
     async def close(self) -> None:
-        """Give the episode up, wherever it is: its sandbox is freed."""
+        """Abandon the episode at any point and free its sandbox."""
         self._played.cancel()
         with contextlib.suppress(asyncio.CancelledError, Exception):
             await self._played

@@ -1,4 +1,4 @@
-"""The sessions of a run: at most so many at once, and none kept whose trainer is silent for too long."""
+"""The sessions of a run: a limited number at once; those of silent trainers are closed."""
 
 import asyncio
 import secrets
@@ -13,14 +13,14 @@ from selfplay.environments.session import Session, SessionEpisode, Told
 
 RoleName = Literal["injector", "solver"]
 OFTEN = 20
-"""Silent sessions are looked for so many times within the time that one may be silent."""
+"""How many times silent sessions are looked for within the time that one may be silent."""
 
 
 class Playable(Protocol):
     """A run whose episodes can be played."""
 
     def tasks(self, role: RoleName) -> list[str]:
-        """What may be played now: the ids of bugs, or the injector's prompts as `prompt-NUMBER`."""
+        """The tasks that can be played now: ids of bugs, or the injector's prompts as `prompt-NUMBER`."""
         ...
 
     async def episode(self, role: RoleName, task: str) -> SessionEpisode:
@@ -28,12 +28,12 @@ class Playable(Protocol):
         ...
 
     def credit(self, bug: str) -> BugCredit:
-        """What planting the bug earns by the attempts at it so far. Raises `NoTask`."""
+        """The injector's credit for the bug from the attempts at it so far. Raises `NoTask`."""
         ...
 
 
 class Sessions:
-    """`most` at once. `silent`: the seconds after which a session is closed whose trainer sends nothing."""
+    """At most `most` sessions at once. `silent`: seconds without a request after which a session is closed."""
 
     def __init__(self, run: Playable, limits: EpisodeLimits, most: int, silent: float) -> None:
         self.run, self._limits, self._silent = run, limits, silent
@@ -41,7 +41,7 @@ class Sessions:
         self._live: dict[str, Session] = {}
 
     async def begin(self, role: RoleName, task: str, wait: float) -> tuple[str, str, Told | SessionResult]:
-        """(id, group, what the model is told) of a new session. Raises `NoTask`, and `Busy` when none is free within
+        """(id, group, first messages) of a new session. Raises `NoTask`, and `Busy` when none is free within
         `wait` seconds."""
         try:
             async with asyncio.timeout(wait):
@@ -68,7 +68,7 @@ class Sessions:
         return found
 
     async def close(self, name: str) -> None:
-        """Give a session up; one that ended already is fine."""
+        """Abandon a session; it may have ended already."""
         session = self._live.pop(name, None)
         if session is not None:
             await session.close()

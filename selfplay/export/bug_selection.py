@@ -12,8 +12,8 @@ from selfplay.curriculum.summary import Solves
 
 @dataclass(frozen=True)
 class Choice:
-    """What the user asked for. `solve_rate`: the lowest and the highest share of resolved attempts, both included; a
-    bug without an attempt has none. `public_share`: the share of F2P that the statement shows; None as each bug
+    """What the user asked for. `solve_rate`: the lowest and the highest share of resolved attempts, inclusive; bugs
+    without attempts are left out. `public_share`: the share of F2P that the statement shows; None: as each bug
     records."""
 
     min_order: int = 1
@@ -23,7 +23,7 @@ class Choice:
     public_share: float | None = None
 
     def refuses(self, bug: Bug, solved: Solves) -> str:
-        """Why a bug is left out; empty when it is taken."""
+        """Why a bug is left out; empty if it is taken."""
         if not self.min_order <= bug.order <= self.max_order:
             return "of another order"
         if self.strategies and bug.strategy not in self.strategies:
@@ -44,7 +44,7 @@ def read_range(text: str) -> tuple[float, float]:
     except ValueError:
         low, high = math.nan, math.nan
     if not 0 <= low <= high <= 1:
-        raise CurriculumError(f"{text!r} is no range of solve rates", "Two shares from 0 to 1, such as 0.1:0.9.")
+        raise CurriculumError(f"{text!r} is not a range of solve rates", "Two shares from 0 to 1, such as 0.1:0.9.")
     return low, high
 
 
@@ -55,13 +55,13 @@ def read_split(text: str) -> float:
     except ValueError:
         train, test = 0.0, 0.0
     if not (train > 0 and test > 0 and math.isfinite(train + test)):
-        raise CurriculumError(f"{text!r} is no split", "The parts of train and test, such as 80:20.")
+        raise CurriculumError(f"{text!r} is not a split", "The parts of train and test, such as 80:20.")
     return train / (train + test)
 
 
 def training_repositories(names: Iterable[str], share: float) -> frozenset[str]:
-    """The repositories whose bugs are for training: at least one, and at least one is left for the test. Chosen by the
-    hash of their names, so that a repository that joins seldom moves another.
+    """The repositories whose bugs are for training: at least one, and at least one is left for the test. The hash of
+    their names decides, so that adding a repository rarely moves another.
 
     Raises `CurriculumError` for fewer than two."""
     ordered = sorted(set(names), key=lambda name: hashlib.sha256(f"split:{name}".encode()).hexdigest())

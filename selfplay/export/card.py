@@ -1,4 +1,4 @@
-"""The card of a dataset (`README.md`): what `datasets` reads of it, and what a person wants to know before using it."""
+"""The card of a dataset (`README.md`): metadata for `datasets`, and what a person needs to know before using it."""
 
 import json
 import re
@@ -21,7 +21,7 @@ CHECKED = (
 
 def card(form: str, files: Mapping[str, str], columns: Mapping[str, Kind], found: Collected, sizes: Mapping[str, int],
          notes: Sequence[str]) -> str:  # fmt: skip
-    """`files`: split -> name of its file; `sizes`: split -> rows; `notes`: what the format's tool is told to do."""
+    """`files`: split -> name of its file; `sizes`: split -> rows; `notes`: how to use the format's tool."""
     bugs = found.bugs
     lines = [
         *_front(files, columns, bugs),
@@ -132,6 +132,6 @@ def _left_out(found: Collected) -> list[str]:
 
 
 def _cell(text: str) -> str:
-    """A text of a stranger: one line, no markup."""
+    """An untrusted text as one line without markup."""
     plain = "".join(c if c.isprintable() else " " for c in text)
     return re.sub(r"([\\|\[`])", r"\\\1", plain).replace("<", "&lt;")[:300]

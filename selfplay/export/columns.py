@@ -1,7 +1,7 @@
-"""Columns of a dataset: their kinds, for the card and for Parquet, and those that every format carries besides its own.
+"""Columns of a dataset: their kinds, for the card and for Parquet, and the extra columns that every format has.
 
-`patch` is the fix in SWE-bench and the bug in SWE-smith; three columns name the image, for three readers. The columns
-that begin with `ssr_` are ours, and other tools ignore them.
+`patch` is the fix in SWE-bench and the bug in SWE-smith; three columns name the image, for three tools. Other tools
+ignore our columns, which begin with `ssr_`.
 """
 
 import json
@@ -65,7 +65,7 @@ def as_json(value: Any) -> str:
 
 
 def images(one: PoolBug) -> Row:
-    """One image under the three names that readers look for."""
+    """One image under the three column names that tools look for."""
     return dict.fromkeys(IMAGES, image_name(one.id))
 
 
@@ -119,7 +119,7 @@ def changed_functions(one: PoolBug) -> list[tuple[str, PatchedFunction]]:
     return list(_changed(one.original, one.artifact.bug_inject))
 
 
-@lru_cache(maxsize=4)  # the columns of one bug say it several times
+@lru_cache(maxsize=4)  # several columns of one bug use it
 def _changed(original: Path, inject: str) -> tuple[tuple[str, PatchedFunction], ...]:
     found: dict[tuple[str, PatchedFunction], None] = {}
     for section in patches.parse(inject):

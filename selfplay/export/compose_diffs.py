@@ -1,8 +1,8 @@
 """One diff that undoes several, applied one after the other: the repair of a second-order bug.
 
-A file that one of them changes gets its section reversed. A file that several change is worked out as text: what they
-make of the original, compared with the original. All were made by git of exactly these trees, so hunks fit where they
-say; one that does not is a damaged bug.
+A file that one of them changes gets its section reversed. A file that several change is computed as text: their result
+is compared with the original. Git made all of them from exactly these trees, so a hunk that does not fit at its line
+means a damaged bug.
 """
 
 import difflib
@@ -22,7 +22,8 @@ NO_END = "\\ No newline at end of file\n"
 
 
 def undoing(original: Path, diffs: Sequence[str]) -> str:
-    """The diff from what `diffs` make of `original` back to it. Raises `ArtifactError` and `PatchError`."""
+    """The diff that takes `original` with `diffs` applied back to `original`. Raises `ArtifactError` and
+    `PatchError`."""
     if len(diffs) == 1:
         return patches.reverse(diffs[0])
     found: dict[str, list[FilePatch]] = defaultdict(list)

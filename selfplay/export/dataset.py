@@ -1,4 +1,4 @@
-"""A dataset of one format: its tables, its predictions, its card, and what else the format's tool needs."""
+"""Writes a dataset of one format: its tables, predictions, card, and whatever else the format's tool needs."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -16,14 +16,14 @@ from selfplay.export.statements import plain_statement, ssr_statement
 from selfplay.export.writing import LARGE, write_files, write_lines, write_parquet
 
 SAMPLED = 100
-"""Rows of which the size of all is reckoned."""
+"""How many rows are sampled to estimate the size of all."""
 
 
 @dataclass(frozen=True)
 class Format:
-    """`row` makes a row of a bug and its three statements (the given one, SSR's, the plain one); `files` makes what
-    lies beside the tables for one bug, `shared` for all; `name` is the row's own. `notes`: lines of the card. `script`:
-    what the tool's evaluation runs in `/testbed`, where a grader reads what that prints."""
+    """`row` makes a row of a bug and its three statements (the given one, SSR's, the plain one); `files` makes the
+    extra files of one bug, `shared` those of all; `name` is the row's name. `notes`: lines of the card. `script`: what
+    the tool's evaluation runs in `/testbed`; a grader reads its output."""
 
     columns: Mapping[str, Kind]
     row: Callable[[PoolBug, str, str, str], Row]
@@ -60,8 +60,8 @@ def write(
     statement: str,
     parquet: bool | None,
 ) -> dict[str, str]:
-    """Write everything of the format but the environments. `statement`: `ssr` or `plain`. `parquet`: None decides by
-    the size that JSON lines would have. Returns the sums of the files of bugs."""
+    """Write everything except the environments. `statement`: `ssr` or `plain`. `parquet`: None decides by the size of
+    the JSON lines. Returns the checksums of the bugs' files."""
     sums: dict[str, str] = {}
     made = FORMATS[form]
     if parquet is None:
@@ -90,7 +90,7 @@ def _rows(made: Format, bugs: Iterable[PoolBug], statement: str) -> Iterator[Row
 
 
 def _size(made: Format, bugs: Sequence[PoolBug], statement: str) -> float:
-    """Bytes of the rows as JSON lines, reckoned from some of them."""
+    """Bytes of the rows as JSON lines, estimated from some of them."""
     some = bugs[:: max(1, len(bugs) // SAMPLED)]
     return sum(len(json.dumps(row)) for row in _rows(made, some, statement)) / len(some) * len(bugs)
 

@@ -1,8 +1,8 @@
-"""What rebuilds the images of a dataset where this package is not: per environment the original tree, a Dockerfile and
-the locked packages; and one script that builds them, and each bug's image on top.
+"""Files that rebuild a dataset's images without this package: per environment the original tree, a Dockerfile and the
+locked packages; and one script that builds them, with each bug's image on top.
 
-A bug's image has the broken tree in `/testbed` as one commit, with everything a build generated: no history, no tests
-that decide, no script of ours.
+A bug's image has the broken tree in `/testbed` as one commit, with everything a build generated: no history, no
+deciding tests, no scripts of selfplay.
 """
 
 import shutil
@@ -35,13 +35,13 @@ PATHS = (
     ' > "$(python -c \'import sysconfig; print(sysconfig.get_path("purelib"))\')/testbed.pth";'
 )
 INDEXES = ("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "npm_config_registry")
-"""What a build may be told of the user's own indexes; nothing of it stays in the image's variables."""
+"""Build arguments for the user's own indexes; they do not stay in the image's variables."""
 _PRETEND = ("SETUPTOOLS_SCM_PRETEND_VERSION", "PBR_VERSION", "PDM_BUILD_SCM_VERSION")
 
 
 def write_environments(folder: Path, bugs: Iterable[PoolBug]) -> dict[str, str]:
-    """Write what these bugs need below `folder`. Returns bug -> why, for those whose original is not the tree that
-    they were made on, or cannot be packed: nothing is written for them."""
+    """Write what these bugs need below `folder`. Returns bug -> why, for bugs whose original has another tree or cannot
+    be packed; nothing is written for them."""
     write_files(folder, {"build_images.py": inside.text("build_images.py").encode()})
     packed: dict[tuple[Path, str], tuple[Path, str]] = {}
     refused: dict[str, str] = {}
@@ -86,7 +86,8 @@ def _write(place: Path, one: PoolBug, archive: Path) -> None:
 
 
 def dockerfile(known: Environment, language: str) -> str:
-    """The image of a repository with its environment. `BASE` is an argument: a base of one's own may stand there."""
+    """The image of a repository with its environment. `BASE` is a build argument, so that users can choose their own
+    base."""
     base = known.image or f"python:{_minor(known.python)}-slim" if known.python else known.image or "debian:stable-slim"
     variables = {"LANG": "C.UTF-8", "TZ": "UTC", "PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1"}
     variables |= dict.fromkeys(_PRETEND, known.version or "0.0.0")
@@ -112,7 +113,8 @@ def _minor(version: str | None) -> str:
 
 
 def setup_script(known: Environment, language: str) -> str:
-    """What installs the environment, in `/testbed`: the user's own command, or the locked packages and the project."""
+    """The script that installs the environment in `/testbed`: the user's command, or the locked packages and the
+    project."""
     lines = ["set -eu"]
     if known.setup:
         lines.append(known.setup)
@@ -121,7 +123,7 @@ def setup_script(known: Environment, language: str) -> str:
             "[ ! -s /selfplay/requirements.txt ] || pip install --no-cache-dir -r /selfplay/requirements.txt",
             "if [ -e pyproject.toml ] || [ -e setup.py ]; then",
             "  pip install --no-cache-dir --no-deps --editable . ||",
-            f"    {{ {PATHS} }}",  # without its build's own packages: as far as pure Python goes
+            f"    {{ {PATHS} }}",  # if its build packages are missing: enough for pure Python
             "fi",
         ]
     elif language == "javascript" and not known.setup:
@@ -130,8 +132,8 @@ def setup_script(known: Environment, language: str) -> str:
 
 
 def _npm(known: Environment) -> list[str]:
-    """What installs the packages of `package.json` as `selfplay/repository/building/node_packages.py` does, and takes
-    them out of the tree."""
+    """Commands that install the packages of `package.json` like `selfplay/repository/building/node_packages.py`, and
+    move them out of the tree."""
     plain = "install --no-package-lock"
     tries = [f"install --no-package-lock --before={known.as_of}"] if known.as_of else []
     ways = [*tries, plain, f"{plain} --ignore-scripts --legacy-peer-deps"]

@@ -1,9 +1,8 @@
-"""The script that decides about a patch where this package is not: it puts the oracle's tests back, runs the
-artifact's own test script and parser, and prints `PASSED <id>` or `FAILED <id>`, so that graders made for pytest read
-any language.
+"""The script that evaluates a patch without this package: it restores the oracle's tests, runs the artifact's test
+script and parser, and prints `PASSED <id>` or `FAILED <id>`, so that graders made for pytest read any language.
 
-It defends against patches that steer the run by their files (`inside/evaluate.py`). It is weaker than `selfplay grade`,
-which looks at behaviour, too: what a test process does to its own run is not seen here.
+It defends against patches whose files steer the run (`inside/evaluate.py`). It is weaker than `selfplay grade`, which
+also checks behaviour: manipulation inside a test process is not seen here.
 """
 
 import base64
@@ -17,22 +16,22 @@ from selfplay.export.pools import PoolBug
 START, END = ">>>>> Start Test Output", ">>>>> End Test Output"
 WIDTH = 120
 LEVEL = 4
-"""Of packing: a fiftieth larger than with zlib's own, and twice as fast."""
+"""The compression level: output is 2 % larger than at zlib's default, and twice as fast."""
 
 
 def seconds(one: PoolBug) -> float:
-    """How long the evaluation of a patch may take."""
+    """The time limit of a patch's evaluation in seconds."""
     return 2 * float(one.bug.thresholds.get("seconds", 90.0)) + 60
 
 
 def wanted(one: PoolBug) -> list[str]:
-    """The tests that decide, in a fixed order."""
+    """The deciding tests, in a fixed order."""
     return test_names(sorted((*one.bug.fail_to_pass, *one.bug.pass_to_pass)))
 
 
 def bundle(one: PoolBug, decides: bool = False) -> str:
-    """What the evaluation needs, packed: both texts of the artifact, the tests, and the ids that are written
-    differently; with `decides` the tests that decide, where no row tells them."""
+    """The evaluation's data, packed: the artifact's script and parser, the tests, and the ids that are written
+    differently; with `decides` also the deciding tests, for formats without a row at evaluation."""
     value = {
         **({"wanted": wanted(one)} if decides else {}),
         "test_script.sh": one.artifact.test_script,
@@ -48,7 +47,7 @@ def bundle(one: PoolBug, decides: bool = False) -> str:
 
 
 def commands(one: PoolBug) -> tuple[list[str], str]:
-    """(the commands that put the tests back and run them, the command that prints their outcomes)"""
+    """(the commands that restore the tests and run them, the command that prints their outcomes)"""
     program = "python=$(command -v python3 || command -v python); selfplay=$(mktemp -d)"
     first = [
         "set +x",

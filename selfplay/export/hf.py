@@ -1,4 +1,4 @@
-"""Rows for `datasets`: lists are lists, and nothing of another tool's grader is in them."""
+"""Rows for `datasets`: lists are lists, and there are no columns for another tool's grader."""
 
 from collections.abc import Mapping
 

@@ -1,5 +1,5 @@
 """Lessons as rows of JSON: `messages` with `train`, and with a tokenizer the exact `input_ids`, `attention_mask` and
-`labels`, with what they are about and what they earned.
+`labels`, with their bug and reward.
 
 A row is a dictionary; identical lessons of several episodes are written once.
 """

@@ -1,4 +1,4 @@
-"""The names that other tools use: of a bug, of its image, and of its tests.
+"""The names for other tools: of a bug, of its image, and of its tests.
 
 The grader of swebench reads one line per test and cuts it into words (`parse_log_pytest_v2`): ids with other spaces
 than single ones, with ` - `, with control characters or with a bracket that is not closed would be read as other ids;
@@ -47,7 +47,7 @@ def repository_name(bug: Bug) -> str:
 
 
 def project_name(bug: Bug) -> str:
-    """What all versions of a project have in common, from a package index, a git server or a folder."""
+    """The name that all versions of a project share, from a package index, a git server or a folder."""
     return re.sub(r"[-_.]+", "-", repository_name(bug).partition("/")[2]).lower()
 
 
@@ -80,7 +80,7 @@ def test_name(test: str) -> str:
     return name
 
 
-test_name.__test__ = False  # type: ignore[attr-defined]  # the name is the field's; pytest must not collect it
+test_name.__test__ = False  # type: ignore[attr-defined]  # pytest must not collect it as a test
 
 
 def test_names(tests: Iterable[str]) -> list[str]:
@@ -92,5 +92,5 @@ test_names.__test__ = False  # type: ignore[attr-defined]
 
 
 def other_names(tests: tuple[str, ...]) -> dict[str, str]:
-    """Test -> name, for the tests whose name is another one."""
+    """Test -> name, for the tests whose name differs."""
     return {test: name for test in tests if (name := test_name(test)) != test}

@@ -1,4 +1,4 @@
-"""The bugs of pools, with all that a dataset says of them. A bug that is damaged is left out, counted and named."""
+"""Collects the bugs of pools with all facts for a dataset. A damaged bug is left out, counted and named."""
 
 import hashlib
 import json
@@ -30,10 +30,10 @@ MOST_TEXTS = 400
 class PoolBug:
     """A bug as it is exported. `id`: unique in the dataset. `attempt`: the failed attempt in a second-order bug.
     `original`: its repository's tree; `environment`: equal for bugs whose original and environment are equal.
-    `specification`: the tests that a solver is shown, as a diff; empty where nothing was weakened. `run`: the folder of
+    `specification`: the tests that a solver is shown, as a diff; empty if nothing was weakened. `run`: the folder of
     its pool. `patch`: the gold patch, which undoes the failed attempt and the bug; `repairs`: the paths it touches;
-    `test_patch`: what puts the weakened tests back. `parent`, `root`: the names in the dataset of the bugs that a
-    second-order bug comes from."""
+    `test_patch`: restores the weakened tests. `parent`, `root`: the dataset names of the bugs that a second-order bug
+    comes from."""
 
     id: str
     bug: Bug
@@ -66,14 +66,14 @@ class PoolBug:
 
 @dataclass
 class Collected:
-    """The bugs of an export, by id, and what was left out: bugs that are damaged by their name, others by count."""
+    """The bugs of an export by id, and what was left out: damaged bugs by name, others by count."""
 
     bugs: list[PoolBug] = field(default_factory=list)
     damaged: dict[str, str] = field(default_factory=dict)
     left_out: Counter[str] = field(default_factory=Counter)
 
     def leave_out(self, why: Mapping[str, str]) -> None:
-        """Take the bugs of these names for damaged. Raises `CurriculumError` when no bug is left."""
+        """Leave out the bugs of these names as damaged. Raises `CurriculumError` if no bug is left."""
         self.damaged.update(why)
         self.bugs = [one for one in self.bugs if one.id not in why]
         if not self.bugs:
@@ -83,8 +83,7 @@ class Collected:
 
 
 def collect(runs: Sequence[Path], choice: Choice) -> Collected:
-    """The bugs of these runs that were chosen. Raises `CurriculumError` for a folder that is no run, and when no bug is
-    left."""
+    """The chosen bugs of these runs. Raises `CurriculumError` for a folder that is not a run, and if no bug is left."""
     found = Collected()
     for run in runs:
         with read_pool(run) as pool:
@@ -95,8 +94,8 @@ def collect(runs: Sequence[Path], choice: Choice) -> Collected:
 
 
 def _named(found: Collected) -> Iterator[PoolBug]:
-    """Each bug once, under a name of its own: of different bugs of one name all but one get a part of their hash.
-    Parents are told by those names."""
+    """Each bug once, under a unique name: of different bugs with one name, all but one get a part of their hash.
+    Parents are named likewise."""
     named: dict[str, dict[str, list[PoolBug]]] = {}
     for one in found.bugs:
         named.setdefault(one.id, {}).setdefault(_identity(one), []).append(one)
@@ -199,7 +198,7 @@ class _Reader:
 
 
 def _solved(pool: Curriculum) -> dict[str, Solves]:
-    """Bug -> policy -> its solves; controls are no policies."""
+    """Bug -> policy -> its solves, without controls."""
     every = (one for one in pool.attempts.all(diffs=False) if one.policy not in CONTROLS)
     return solves(every)
 
@@ -215,7 +214,7 @@ def environment_key(bug: Bug) -> str:
 
 
 def refuse_odd(one: PoolBug) -> None:
-    """Raises `ArtifactError` for a bug that JSON cannot hold, or that would end in another tree than its own."""
+    """Raises `ArtifactError` for a bug that JSON cannot hold, or whose repair and tests share a file."""
     texts = (*one.artifact.texts().values(), one.attempt or "", *one.bug.fail_to_pass, *one.bug.pass_to_pass)
     try:
         "".join(texts).encode()

@@ -1,4 +1,4 @@
-"""What the episode of each lesson earned: as `selfplay credit` reckons it, by the rules of `docs/credit.md`."""
+"""The reward of each lesson's episode, as in `selfplay credit` (`docs/credit.md`)."""
 
 from collections.abc import Iterator
 
@@ -14,10 +14,10 @@ Rewards = dict[str, float | None]
 
 
 def rewards_of(pool: Curriculum) -> Rewards:
-    """The name of a trajectory's file -> its reward, None where the rules give it none.
+    """The name of a trajectory's file -> its reward, or None if the rules give none.
 
-    A demonstration of an injection earns what the bug does, one of a repair what a resolved attempt does. An injection
-    is paid by the attempts of the policy that planted it; without one of those its reward is not known."""
+    A demonstration of an injection earns what the bug does, one of a repair what a resolved attempt does. An
+    injection's reward comes from the attempts of the policy that planted it, and is unknown without them."""
     planted = pool.setting("policy", str, "scripted")
     found: Rewards = {
         demonstration_of(pool.folder, bug.id, "solver").name: CreditRules().resolved for bug in pool.bugs()
@@ -28,7 +28,7 @@ def rewards_of(pool: Curriculum) -> Rewards:
 
 
 def _earned(pool: Curriculum, policy: str, injections: bool) -> Iterator[tuple[str, float | None]]:
-    """Of the attempts of a policy, and of the injections where it planted them."""
+    """The rewards of a policy's attempts and, if `injections`, of its injections."""
     stored = episodes_of(pool.folder, policy)
     episodes = [untaped(one.episode, one.finish) for one in stored]
     credits = credited(episodes, Recipe(), recorded(pool.folder, policy).attempts)

@@ -1,4 +1,4 @@
-"""The files that lie beside the tables, some for each bug; where there are many, several processes write them."""
+"""Writes the files beside the tables, some for each bug, with several processes for many bugs."""
 
 import multiprocessing
 import os
@@ -12,17 +12,17 @@ from selfplay.export.statements import plain_statement, ssr_statement
 from selfplay.export.writing import write_files
 
 MANY, CHUNK = 400, 250
-"""Bugs from which on processes are worth their start, and bugs that one of them writes at a time."""
+"""The number of bugs from which processes pay off, and how many bugs one of them writes at a time."""
 Files = Callable[[PoolBug, str], Mapping[str, bytes]]
 Sums = dict[str, str]
 _inherited: tuple[Files, Sequence[PoolBug], str, Path] | None = None
-"""What the processes take from this one: they are forked, since sending them the bugs would take as long."""
+"""The bugs for the forked processes: sending them would take as long as writing."""
 
 
 @contextmanager
 def written(files: Files, bugs: Sequence[PoolBug], statement: str, folder: Path) -> Iterator[Sums]:
-    """Write the files of these bugs meanwhile. `statement`: `ssr` or `plain`. Gives the sums of the files, which are
-    there at the end. Raises what writing raises."""
+    """Write the files of these bugs in the background. `statement`: `ssr` or `plain`. Gives the files' checksums, which
+    are complete at the end of the context. Raises the errors of writing."""
     sums: Sums = {}
     if len(bugs) < MANY:
         sums.update(_some(files, bugs, statement, folder))

@@ -1,4 +1,4 @@
-"""What the task of a bug is, in words: as SSR shows it to its solver, and in plain language. Neither is ever empty."""
+"""A bug's task as a statement: as SSR shows it to its solver, and in plain language. Neither is ever empty."""
 
 from typing import Any
 
@@ -12,8 +12,8 @@ MOST_MESSAGE = 300
 
 
 def ssr_statement(one: PoolBug) -> str:
-    """The tests that define the right behaviour, as a diff: the reversed weakening (SSR section 6). A bug that hides
-    nothing, or whose weakening is shown to nobody, has the plain one."""
+    """The tests that define the right behaviour, as a diff: the reversed weakening (SSR section 6). A bug without a
+    weakening to show has the plain statement."""
     if not one.specification.strip():
         return plain_statement(one)
     return prompts.render("statement_diff", specification=one.specification.rstrip("\n"))

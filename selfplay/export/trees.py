@@ -1,8 +1,7 @@
-"""Packs the original of bugs for a dataset, and gives the id that git would give its files, so that what travels is the
-tree that the bugs were made on.
+"""Packs the original tree of bugs for a dataset, and computes its git tree id, to verify that the bugs were made on it.
 
-A run's folder may be a stranger's: no link is followed, sizes are known before a byte is read, and a tree of more than
-the bounds, or of any depth, ends in one line.
+A run's folder is untrusted: no link is followed, sizes are checked before a byte is read, and a tree that is too large
+or too deep ends in a one-line error.
 """
 
 import gzip
@@ -24,7 +23,7 @@ _EXECUTABLE = 0o100
 
 @dataclass
 class _Folder:
-    """What git records of a folder: name -> (mode, id), and the folders in it."""
+    """A folder as git records it: name -> (mode, id), and its subfolders."""
 
     entries: dict[bytes, tuple[bytes, bytes]] = field(default_factory=dict)
     folders: dict[bytes, "_Folder"] = field(default_factory=dict)
@@ -62,7 +61,7 @@ def pack(tree: Path, out: Path, wanted: str) -> None:
         for path, status in sorted(_files(tree), key=lambda found: os.fsencode(found[0])):
             left -= status.st_size
             if left < 0:
-                raise UntrustedDataError(f"{tree} holds more than {LARGEST_TREE.bytes} bytes")
+                raise UntrustedDataError(f"{tree} has more than {LARGEST_TREE.bytes} bytes")
             *above, name = os.fsencode(path).split(b"/")
             added = _link if stat.S_ISLNK(status.st_mode) else _file
             root.at(above).entries[name] = added(archive, tree, path, status, kind)
@@ -71,7 +70,7 @@ def pack(tree: Path, out: Path, wanted: str) -> None:
 
 
 def _files(tree: Path) -> Iterator[tuple[str, os.stat_result]]:
-    """The path of each file and link below the tree. Folders are opened one after the other, not one in the other."""
+    """The path of each file and link below the tree. Only one folder is open at a time."""
     folders, number = [""], 0
     while folders:
         here = folders.pop()

@@ -1,4 +1,4 @@
-"""Writes a dataset: into a folder beside its place, which gets its name when it is whole. The bytes depend on the pool
+"""Writes a dataset into a temporary folder, which is renamed when it is complete. The bytes depend on the pool
 alone."""
 
 import errno
@@ -20,8 +20,8 @@ LARGE = 500_000_000
 
 @contextmanager
 def new_folder(out: Path) -> Iterator[Path]:
-    """A folder that becomes `out` when the context ends well; else nothing is left. Raises `CurriculumError` where
-    `out` holds something already, cannot be written to, or the disk is full."""
+    """A folder that becomes `out` if the context succeeds; else nothing is left. Raises `CurriculumError` if `out` is
+    not empty, cannot be written, or the disk is full."""
     try:
         if out.is_symlink() or (out.exists() and (not out.is_dir() or any(out.iterdir()))):
             raise CurriculumError(f"{out} exists and is not an empty folder", "Give another --out, or remove it.")
@@ -44,7 +44,8 @@ def new_folder(out: Path) -> Iterator[Path]:
 
 
 def write_files(folder: Path, files: Mapping[str, bytes]) -> dict[str, str]:
-    """Path in the folder -> content, which overwrites. Returns the sum of each, so that nobody reads it again."""
+    """Write path in the folder -> content, overwriting files. Returns their checksums, so that they need not be read
+    again."""
     place = os.fspath(folder)
     parents = {parent for name in files for parent in _parents(name)}
     os.makedirs(place, exist_ok=True)  # noqa: PTH103 - ten thousand bugs have eighty thousand files: paths as texts
@@ -71,7 +72,8 @@ def _parents(name: str) -> Iterator[str]:
 
 
 def write_lines(path: Path, rows: Iterable[Row]) -> int:
-    """One JSON object a line, in ASCII: no reader takes a character for the end of a line. Returns their number."""
+    """Write one JSON object per line, in ASCII, so that no reader splits a line at another character. Returns their
+    number."""
     path.parent.mkdir(parents=True, exist_ok=True)
     number = 0
     with path.open("w", encoding="ascii") as stream:
@@ -82,7 +84,7 @@ def write_lines(path: Path, rows: Iterable[Row]) -> int:
 
 
 def write_parquet(path: Path, rows: Iterable[Row], columns: Mapping[str, Kind]) -> int:
-    """The same as Parquet. Raises `CurriculumError` without the extra that it needs."""
+    """Write the same rows as Parquet. Raises `CurriculumError` without pyarrow."""
     try:
         import pyarrow
         import pyarrow.parquet
@@ -115,7 +117,7 @@ def _batches(rows: Iterable[Row], size: int = 500) -> Iterator[list[Row]]:
 
 
 def write_manifest(folder: Path, known: Mapping[str, str]) -> None:
-    """The sum of every file, as `sha256sum --check` reads it. `known`: sums of files that were just written."""
+    """Write the checksum of every file, for `sha256sum --check`. `known`: checksums of files that were just written."""
     place = os.fspath(folder)
     found = [f"{above}/{name}"[len(place) + 1 :] for above, _, names in os.walk(place) for name in names]
     found.sort(key=lambda name: name.split("/"))

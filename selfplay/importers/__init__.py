@@ -1,1 +1,1 @@
-"""Rows of other tools' datasets, read as tasks of a pool. A stranger wrote them: each is taken whole or skipped."""
+"""Reads rows of other tools' datasets as tasks of a pool. They are untrusted: each is imported whole or skipped."""

@@ -1,8 +1,8 @@
-"""A row of R2E-Gym's form as a task. It has the repairing commit, line by line, the tests that were made of the
-commit's own, with their texts, and the logs of both runs; what it has not is the code of the repository.
+"""Reads a row of R2E-Gym's form as a task. It has the repairing commit line by line, tests made from the commit's own
+tests, and the logs of both runs, but not the repository's code.
 
-The original is the new commit with those tests in `r2e_tests/`. The bug is the commit taken back, without its tests;
-the weakening takes back its tests and removes `r2e_tests/`, so a solver sees exactly the old commit.
+The original is the new commit with those tests in `r2e_tests/`. The bug reverts the commit without its tests; the
+weakening reverts its tests and removes `r2e_tests/`, so a solver sees exactly the old commit.
 """
 
 import re
@@ -26,7 +26,7 @@ _FILE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}\.py")
 
 
 class R2EColumns(BaseModel):
-    """The columns that are read. A real row has no name of its own."""
+    """The columns that are read. R2E's own rows have no name."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
@@ -40,7 +40,7 @@ class R2EColumns(BaseModel):
 
 
 class RecordedRuns(BaseModel):
-    """The tests and what they said. Without texts, the tests are files of the commit."""
+    """The tests and their logs. Without texts, the tests are files of the commit."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
@@ -52,8 +52,8 @@ class RecordedRuns(BaseModel):
 
 @dataclass(frozen=True)
 class Parts:
-    """What a row says of its task. `code`, `shown`: the commit without its tests, and they alone, as diffs; `made`:
-    the files of `r2e_tests`, path -> text."""
+    """The parts of a row's task. `code`, `shown`: diffs of the commit's code and of its tests; `made`: the files of
+    `r2e_tests`, path -> text."""
 
     code: str
     shown: str
@@ -87,11 +87,11 @@ def r2e_task(row: DatasetRow) -> ImportedTask:
 def _parts(columns: R2EColumns, commit: str) -> Parts:
     told = typed(Commit, _json(columns.parsed_commit_content, "parsed_commit_content"), "parsed_commit_content")
     if told.new_commit_hash != commit:
-        raise ImportRefused(f"its commits are two: {commit[:12]} and {told.new_commit_hash[:64]!r}")
+        raise ImportRefused(f"its two columns name different commits: {commit[:12]} and {told.new_commit_hash[:64]!r}")
     sections = patches.parse(diff_of(told))
     code = patches.join(one for one in sections if not patches.is_test_file(one.path))
     if not code:
-        raise ImportRefused("its commit changes no file but tests")
+        raise ImportRefused("its commit changes only tests")
     if any(path.startswith(f"{FOLDER}/") for section in sections for path in section.paths):
         raise ImportRefused(f"its commit changes {FOLDER}/, where the tests of such a row are")
     runs = typed(
@@ -100,22 +100,22 @@ def _parts(columns: R2EColumns, commit: str) -> Parts:
     made = _made(runs)
     fails, passes = _tests(columns, runs, made)
     if both := {*map(file_of, (*fails, *passes))} & set(patches.touched_paths(code)):
-        raise ImportRefused(f"its commit changes {min(both)!r} as code, which has tests that decide")
+        raise ImportRefused(f"its commit changes {min(both)!r} as code, but the tests that decide are in it")
     shown = patches.join(one for one in sections if patches.is_test_file(one.path))
     return Parts(code, shown, made, fails, passes)
 
 
 def _made(runs: RecordedRuns) -> dict[str, str]:
-    """The files of `r2e_tests`, which is a package as R2E-Gym makes it."""
+    """The files of `r2e_tests`, which is a package as in R2E-Gym."""
     if not runs.test_file_codes:
         return {}
     names = runs.test_file_names
     if len(names) != len(runs.test_file_codes):
         raise ImportRefused(f"it names {len(names)} files of tests and has the texts of {len(runs.test_file_codes)}")
     if odd := next((name for name in names if not _FILE.fullmatch(name)), None):
-        raise ImportRefused(f"{odd[:100]!r} is no name of a file of tests")
+        raise ImportRefused(f"{odd[:100]!r} is not the name of a test file")
     if len({name.lower() for name in names}) < len(names):
-        raise ImportRefused("two of its files of tests have one name")
+        raise ImportRefused("two of its test files have the same name")
     return {f"{FOLDER}/{name}": text for name, text in sorted({"__init__.py": "", **_texts(runs)}.items())}
 
 
@@ -126,7 +126,7 @@ def _texts(runs: RecordedRuns) -> dict[str, str]:
 def _tests(columns: R2EColumns, runs: RecordedRuns, made: Mapping[str, str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     expected = _json(columns.expected_output_json, "expected_output_json")
     if not isinstance(expected, dict) or not all(isinstance(outcome, str) for outcome in expected.values()):
-        raise ImportRefused("expected_output_json is no object of outcomes")
+        raise ImportRefused("expected_output_json is not an object of outcomes")
     old, new = summary(runs.old_commit_res_stdout, "before"), summary(runs.new_commit_res_stdout, "after")
     files = frozenset(path.removeprefix(f"{FOLDER}/") for path in made)
     fails, passes = decided(old, new, expected, files)
@@ -134,11 +134,11 @@ def _tests(columns: R2EColumns, runs: RecordedRuns, made: Mapping[str, str]) -> 
     if not fails:
         raise ImportRefused("it has no test that failed before its commit, passed after it and is expected to pass")
     if len(tests) > MOST_TESTS:
-        raise ImportRefused(f"it has {len(tests)} tests; at most {MOST_TESTS} are taken")
+        raise ImportRefused(f"it has {len(tests)} tests; the limit is {MOST_TESTS}")
     if odd := next((test for test in tests if not TEST.fullmatch(test)), None):
         raise ImportRefused(f"{odd[:100]!r} is not the id of a pytest test")
     if lost := next((file for file in map(file_of, tests) if file.startswith(f"{FOLDER}/") and file not in made), None):
-        raise ImportRefused(f"it has tests in {lost[:200]!r} and not the text of that file")
+        raise ImportRefused(f"it has tests in {lost[:200]!r} but not the text of that file")
     return fails, passes
 
 
@@ -147,6 +147,6 @@ def _json(text: str, column: str) -> Any:
 
 
 def _statement(text: str) -> str:
-    """What stands between R2E's marks of a statement, or all of it."""
+    """The text between R2E's statement marks, or all of it."""
     begins, ends = text.find("[ISSUE]"), text.rfind("[/ISSUE]")
     return (text[begins + len("[ISSUE]") : ends] if 0 <= begins < ends else text).strip()

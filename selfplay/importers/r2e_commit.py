@@ -1,5 +1,5 @@
-"""The commit of an R2E row as a git diff. The row has it taken apart, line by line; how many lines a hunk has and where
-paths lead is checked by the reader of diffs, which reads what is made here.
+"""Builds a git diff from the commit of an R2E row, which lists it line by line. The diff parser checks hunk lengths and
+paths afterwards.
 """
 
 import re
@@ -20,7 +20,7 @@ Number = Annotated[int, Field(ge=0, le=MOST_NUMBER)]
 
 def _one_line(text: str) -> str:
     if "\n" in text:
-        raise ValueError("a line of its diff holds the end of a line")
+        raise ValueError("a line of its diff contains a line break")
     return text
 
 
@@ -86,7 +86,7 @@ class Commit(_Part):
 
 
 def diff_of(commit: Commit) -> str:
-    """From the old state to the new. Raises `ImportRefused`, and `PatchError` for what is no diff."""
+    """The diff from the old state to the new. Raises `ImportRefused`, and `PatchError` for an invalid diff."""
     text = "".join(_section(part) for part in commit.file_diffs)
     patches.parse(text)
     return text
@@ -97,10 +97,10 @@ def _section(part: FilePart) -> str:
     if part.is_binary_file:
         raise ImportRefused(f"its commit changes {path[:200]!r}, a binary file, whose content no R2E row has")
     if '"' in path or "\\" in path:  # the writer of these rows drops the quotes that would say how to read it
-        raise ImportRefused(f"its commit changes {path[:200]!r}, a name that can be read in two ways")
+        raise ImportRefused(f"its commit changes {path[:200]!r}, an ambiguous name")
     modes = [line for line in (part.header.misc_line or "").split("\n") if line]
     if odd := next((line for line in modes if not _MODE.fullmatch(line)), None):
-        raise ImportRefused(f"the header of {path[:200]!r} says {odd[:100]!r}, which is no mode")
+        raise ImportRefused(f"the header of {path[:200]!r} says {odd[:100]!r}, which is not a mode")
     lines = [f"diff --git {quote(f'a/{path}')} {quote(f'b/{path}')}", *modes, *_index(part)]
     if part.hunks:
         new, gone = (any(line.startswith(kind) for line in modes) for kind in ("new file", "deleted file"))
@@ -111,17 +111,17 @@ def _section(part: FilePart) -> str:
 
 
 def _index(part: FilePart) -> list[str]:
-    """It tells the mode of a file that keeps its own: a link is a link only there."""
+    """The index line, which has the mode of a file that keeps its mode: only it marks a link."""
     if part.index_line is None:
         return []
     old, new, mode = part.index_line.old_commit_hash, part.index_line.new_commit_hash, part.index_line.mode
     if not _ID.fullmatch(old) or not _ID.fullmatch(new) or not re.fullmatch("|[0-7]{6}", mode):
-        raise ImportRefused(f"the index line of {part.header.file.path[:200]!r} is none")
+        raise ImportRefused(f"the index line of {part.header.file.path[:200]!r} is malformed")
     return [f"index {old}..{new} {mode}".rstrip()]
 
 
 def _hunk(hunk: HunkPart) -> list[str]:
-    """Its lines. The writer of these rows takes the end of the whole diff for one more empty line of the last hunk."""
+    """A hunk's lines. The writer of these rows adds an empty line to the last hunk for the end of the diff."""
     told, lines = hunk.descriptor, list(hunk.line_group.all_lines)
     old = sum(line.type in ("context", "deleted") for line in lines)
     if old == _length(told.old_range) + 1 and (lines[-1].type, lines[-1].content) == ("context", ""):

@@ -1,9 +1,8 @@
-"""What the tests of an R2E row said before and after its commit, from the two logs: the ids of tests, as pytest has
-them.
+"""Reads the test outcomes of an R2E row before and after its commit from the two logs, as pytest ids.
 
-A line is `PASSED r2e_tests/test_1.py::Class::test`; the runners for unittest print the module in place of the file, and
-rows that were exported here nothing at all, and then the whole id. Only tests that pass after the commit are read by
-their ids, for these lines end with it; behind another outcome stands the reason, too.
+A line is `PASSED r2e_tests/test_1.py::Class::test`; runners for unittest print the module in place of the file, and
+rows exported by selfplay only the id. Only passing tests are read by their ids, since their lines end with the id;
+lines of other outcomes also have the reason.
 """
 
 import re
@@ -23,7 +22,7 @@ _MODULE = re.compile(r"(?:[A-Za-z0-9_]+\.)*([A-Za-z0-9_]+)")
 
 @dataclass(frozen=True)
 class LoggedRun:
-    """The ids of a summary that passed, as they stand there, and the sorted lines of the other outcomes."""
+    """A summary: the ids that passed, and the sorted lines of the other outcomes."""
 
     passed: tuple[str, ...]
     others: tuple[str, ...]
@@ -36,11 +35,11 @@ class LoggedRun:
 
 
 def summary(log: str | None, when: str) -> LoggedRun:
-    """The outcomes in a log. Raises `ImportRefused` for one without a summary."""
+    """The outcomes in a log. Raises `ImportRefused` if it has no summary."""
     *before, last = _HEADING.split(_COLOUR.sub("", log or ""))
     found = [match.groups() for line in last.split("\n") if (match := _LINE.fullmatch(line.rstrip()))]
     if not found or not before:
-        raise ImportRefused(f"it has no outcomes of a run {when} its commit")
+        raise ImportRefused(f"it has no test outcomes from {when} its commit")
     return LoggedRun(
         tuple(told for outcome, told in found if outcome == "PASSED"),
         tuple(sorted(told for outcome, told in found if outcome != "PASSED")),
@@ -50,8 +49,8 @@ def summary(log: str | None, when: str) -> LoggedRun:
 def decided(
     old: LoggedRun, new: LoggedRun, expected: Mapping[str, str], files: Collection[str]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """(F2P, P2P). `files`: those of the row in `r2e_tests`. A test that passed after the commit and is not expected to
-    pass decides nothing. Raises `ImportRefused`."""
+    """(F2P, P2P). `files`: the row's files in `r2e_tests`. A test that passed after the commit but is not expected to
+    pass is in neither. Raises `ImportRefused`."""
     wanted = {_COLOUR.sub("", name).split(" - ")[0] for name, outcome in expected.items() if outcome == "PASSED"}
     before = frozenset(old.passed)
     fails, passes = dict[str, None](), dict[str, None]()
@@ -65,7 +64,7 @@ def decided(
 
 
 def _expected_name(told: str) -> str:
-    """The name of a test in `expected_output_json`."""
+    """A test's name in `expected_output_json`."""
     return ".".join(told.split("::")[1:]).split(" - ")[0]
 
 

@@ -1,4 +1,5 @@
-"""Reads the rows of a dataset: a file, or a folder as `datasets` opens it. Sizes are known before anything is kept."""
+"""Reads the rows of a dataset: a file, or a folder as `datasets` opens it. Sizes are checked before anything is
+kept."""
 
 import codecs
 import hashlib
@@ -20,13 +21,13 @@ ENDINGS = (".jsonl", ".json", ".parquet")
 
 
 class ImportRefused(SelfplayError):
-    """Rows, or one row, that cannot be taken in."""
+    """Rows, or one row, that cannot be imported."""
 
 
 @dataclass(frozen=True)
 class DatasetRow:
-    """`name`: where it stands, for messages; `sha256`: of its values; `beside`: the folder of its dataset. `fault`: why
-    the line is no row."""
+    """`name`: its place, for messages; `sha256`: of its values; `beside`: the folder of its dataset. `fault`: why the
+    line is not a row."""
 
     name: str
     values: dict[str, Any]
@@ -36,7 +37,7 @@ class DatasetRow:
 
 
 def read_rows(path: Path) -> Iterator[DatasetRow]:
-    """The rows at `path`, one by one. Raises `ImportRefused` for what holds none."""
+    """The rows at `path`, one by one. Raises `ImportRefused` if there is none."""
     number = 0
     for file in _files(path):
         for place, value, fault in _values(file):
@@ -45,12 +46,12 @@ def read_rows(path: Path) -> Iterator[DatasetRow]:
                 raise ImportRefused(f"{path} has more than {MOST_ROWS} rows", "Import a part of it.")
             yield _row(f"{file.name}:{place}", value, fault, file.parent)
     if not number:
-        raise ImportRefused(f"{path} holds no row", f"Name a file that ends in {', '.join(ENDINGS)}, or its folder.")
+        raise ImportRefused(f"{path} has no rows", f"Name a file that ends in {', '.join(ENDINGS)}, or its folder.")
 
 
 def _row(name: str, value: Any, fault: str, beside: Path) -> DatasetRow:
     if not isinstance(value, dict):
-        return DatasetRow(name, {}, "", beside, fault or "it is no object")
+        return DatasetRow(name, {}, "", beside, fault or "it is not an object")
     text = json.dumps(value, sort_keys=True, default=str)
     return DatasetRow(name, value, hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest(), beside, fault)
 
@@ -67,7 +68,7 @@ def _files(path: Path) -> list[Path]:
 
 
 def _values(file: Path) -> Iterator[tuple[int, Any, str]]:
-    """(number in the file, value, why it is none) of each row."""
+    """(number in the file, value, why it cannot be read) of each row."""
     try:
         if file.suffix == ".parquet":
             yield from _parquet(file)
@@ -112,8 +113,8 @@ def _parquet(file: Path) -> Iterator[tuple[int, Any, str]]:
                 for at in range(batch.num_rows):
                     number += 1
                     if (size := batch.slice(at, 1).nbytes) > MOST_LINE:
-                        yield number, None, f"it takes {size} bytes; at most {MOST_LINE} are taken"
+                        yield number, None, f"it takes {size} bytes; the limit is {MOST_LINE}"
                     else:
                         yield number, batch.slice(at, 1).to_pylist()[0], ""
     except (pyarrow.ArrowException, OSError) as error:
-        raise ImportRefused(f"{file} is no Parquet file: {str(error)[:200]}") from error
+        raise ImportRefused(f"{file} is not a Parquet file: {str(error)[:200]}") from error

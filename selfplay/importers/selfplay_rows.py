@@ -1,4 +1,4 @@
-"""Rows that were exported here: they carry the artifact, and their dataset carries the original."""
+"""Reads rows that selfplay exported: a row has the artifact, and its dataset has the original."""
 
 import hashlib
 import re
@@ -31,7 +31,8 @@ _KEY = re.compile("[0-9a-f]{16}")
 
 
 class OwnColumns(BaseModel):
-    """The columns of an exported row that make a task. Parent and root are names, of tasks that may be elsewhere."""
+    """The columns of an exported row that make a task. Parent and root are names of tasks that may be in another
+    dataset."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
@@ -62,10 +63,10 @@ class OwnColumns(BaseModel):
 
 
 def own_task(row: DatasetRow) -> ImportedTask:
-    """The task of an exported row. Raises `ImportRefused`, and what reading an artifact raises."""
+    """The task of an exported row. Raises `ImportRefused`, and the errors of reading an artifact."""
     columns = typed(OwnColumns, row.values, "the row")
     if not _KEY.fullmatch(columns.ssr_environment_key) or not is_tree(columns.ssr_tree_hash):
-        raise ImportRefused("its environment has no name of ours")
+        raise ImportRefused("its environment's name is not one of selfplay's")
     files = "".join(f"{path}\n" for path in columns.ssr_test_files)
     parse_test_files(files)
     artifact = artifact_of({
@@ -74,7 +75,7 @@ def own_task(row: DatasetRow) -> ImportedTask:
     })  # fmt: skip
     fails, passes = _tests(columns)
     if not fails:
-        raise ImportRefused("it names no test that fails")
+        raise ImportRefused("it names no failing test")
     environment = checked_environment(columns.ssr_environment)
     return ImportedTask(
         row, "selfplay", bug_id_of(columns.ssr_instance_id or columns.instance_id), artifact, fails, passes,
@@ -90,7 +91,7 @@ def own_task(row: DatasetRow) -> ImportedTask:
 
 
 def _tests(columns: OwnColumns) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """F2P and P2P, from the columns of whichever format; `hf` writes ids as they are."""
+    """F2P and P2P from the columns of any format; `hf` has plain ids."""
     if columns.fail_to_pass:
         return unique(columns.fail_to_pass), unique(columns.pass_to_pass)
     fails, passes = columns.upper_fail_to_pass, columns.upper_pass_to_pass
@@ -100,7 +101,7 @@ def _tests(columns: OwnColumns) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def _said(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The two lists of a row in R2E's form, from its runs."""
+    """The two lists of a row in R2E's form."""
     runs = typed(RecordedRuns, parse_json(encode(text), "execution_result_content"), "execution_result_content")
     before, after = summary(runs.old_commit_res_stdout, "before"), summary(runs.new_commit_res_stdout, "after")
     well = frozenset(before.passed)

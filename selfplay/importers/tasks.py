@@ -1,9 +1,9 @@
-"""A row as a task: what it says, typed, and the two trees that it is about.
+"""Reads a row as a task: its typed values and its two trees.
 
 A task of ours is an original, a diff that breaks it, and perhaps one that hides tests. A row of SWE-bench has the
 broken commit, the repair and the tests: its original is that commit with both applied, the bug is the reversed repair,
 and the hidden tests are the reversed `test_patch`. A row of SWE-smith has the working commit and the bug; it hides
-nothing. Rows of R2E-Gym's form are read in `r2e.py`. A row that was exported here carries the artifact itself.
+nothing. Rows of R2E-Gym's form are read in `r2e.py`. A row that selfplay exported has the artifact itself.
 """
 
 import re
@@ -32,7 +32,7 @@ _COMMIT = re.compile(r"[0-9a-f]{7,64}")
 
 
 def as_list(value: Any) -> Any:
-    """A list, or the JSON text of one. Raises `ValueError` for another text, which pydantic tells with the column."""
+    """A list, or the JSON text of one. Raises `ValueError`, which pydantic reports with the column."""
     if not isinstance(value, str):
         return value
     try:
@@ -46,7 +46,7 @@ Diff = Annotated[str, Field(max_length=8 << 20)]
 
 
 class Columns(BaseModel):
-    """The columns that are read; a dataset may have any others."""
+    """The columns that are read; a dataset may have others."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
 
@@ -64,8 +64,9 @@ class Columns(BaseModel):
 
 @dataclass(frozen=True)
 class ImportedTask:
-    """`form`: of the row. `diffs`: what turns the tree at `commit` of `repo` into the original; for a row of ours the
-    original is the packed tree `tree_hash` instead, in `archive`. `attempt`: of a second-order bug."""
+    """`form`: the row's format. `diffs`: turn the tree at `commit` of `repo` into the original; for a row of selfplay
+    the original is instead the packed tree `tree_hash` in `archive`. `attempt`: the failed attempt of a second-order
+    bug."""
 
     row: DatasetRow
     form: str
@@ -85,17 +86,17 @@ class ImportedTask:
 
     @property
     def diff_names(self) -> tuple[str, ...]:
-        """What `diffs` are called, in order."""
+        """The names of `diffs`, in order."""
         return ("r2e_tests",) if self.form == "r2e" else ("patch", "test_patch")
 
     @property
     def untried(self) -> tuple[str, ...]:
-        """The diffs that must apply to the original, where nothing else shows that they do."""
+        """The diffs that still must be tried on the original."""
         return self.artifact.diffs if self.form == "r2e" else ()
 
 
 def task_of(row: DatasetRow, form: str = "") -> ImportedTask:
-    """The task of a row; `form`: swebench or swesmith where the row does not tell. Raises `ImportRefused`."""
+    """The task of a row; `form`: swebench or swesmith if the row does not tell. Raises `ImportRefused`."""
     if row.fault:
         raise ImportRefused(row.fault)
     try:
@@ -120,10 +121,10 @@ def _form(values: Mapping[str, Any]) -> str:
 
 
 def _foreign(row: DatasetRow, columns: Columns, form: str) -> ImportedTask:
-    """A row of SWE-bench's or of SWE-smith's form."""
+    """The task of a row in SWE-bench's or SWE-smith's form."""
     tests = (*columns.fail_to_pass, *columns.pass_to_pass)
     if not columns.fail_to_pass:
-        raise ImportRefused("it names no test that fails")
+        raise ImportRefused("it names no failing test")
     if odd := next((test for test in tests if not TEST.fullmatch(test)), None):
         raise ImportRefused(f"{odd[:100]!r} is not the id of a pytest test")
     commit = checked_commit(columns.base_commit or columns.commit or _smith_commit(columns))
@@ -136,7 +137,7 @@ def _foreign(row: DatasetRow, columns: Columns, form: str) -> ImportedTask:
     shown = {path for patch in patches.parse(columns.test_patch) for path in patch.paths} if weaken else set()
     files = tuple(sorted(({test.split("::")[0] for test in tests} | shown) - code))
     if not files:
-        raise ImportRefused("its patch changes every file with tests")
+        raise ImportRefused("its patch changes every test file")
     artifact = artifact_of({
         "test_script": render_script(sorted({test.split("::")[0] for test in tests})),
         "test_files": "".join(f"{path}\n" for path in files),
@@ -154,7 +155,7 @@ def _foreign(row: DatasetRow, columns: Columns, form: str) -> ImportedTask:
 def checked_commit(said: str) -> str:
     """The commit, which is a hash. Raises `ImportRefused`."""
     if not _COMMIT.fullmatch(said):
-        raise ImportRefused(f"{said[:80]!r} is no commit")
+        raise ImportRefused(f"{said[:80]!r} is not a commit hash")
     return said
 
 
@@ -164,13 +165,13 @@ def _smith_commit(columns: Columns) -> str:
 
 
 def _environment(columns: Columns) -> dict[str, Any]:
-    """The version, where it is one: it is all that a row tells of its environment."""
+    """The version, if valid: rows say nothing else about their environment."""
     said = columns.version or ""
     return {"version": said} if pinned(f"x=={said}") else {}
 
 
 def artifact_of(texts: Mapping[str, str | None]) -> Artifact:
-    """An artifact from field -> text, checked as one of a folder is. Raises `ArtifactError`."""
+    """An artifact from field -> text, checked like one in a folder. Raises `ArtifactError`."""
     made = {FILE_NAMES[field]: encode(text) for field, text in texts.items() if text is not None}
     found = from_texts(made, weakened=texts.get("test_weaken") is not None)
     for diff in found.diffs:
@@ -189,15 +190,15 @@ def decoded(test: str) -> str:
 
 
 def in_words(tests: tuple[str, ...]) -> str:
-    """What is known of a fault when only its tests are."""
+    """A statement for a bug of which only the tests are known."""
     shown = "\n".join(f"- {test}" for test in tests[:20])
     return f"These tests should pass and fail:\n\n{shown}"
 
 
 def checked_environment(text: str) -> dict[str, Any]:
-    """The record of an environment in a row of ours. Raises `UntrustedDataError`."""
+    """The environment's record in a row of selfplay. Raises `UntrustedDataError`."""
     value = parse_json(encode(text), "the environment")
     if not isinstance(value, dict):
-        raise UntrustedDataError("the environment is no object")
+        raise UntrustedDataError("the environment is not an object")
     recorded_environment(value)
     return value

@@ -26,14 +26,14 @@ from selfplay.update.recipe import Recipe
 
 MOST_BYTES = 1 << 20
 FREE = ("steps", "keep", "workers", "cluster", "machine", "monitors", "tensorboard")
-"""What a run may be resumed with another value of."""
+"""Settings that may change on resume."""
 
 
 class InjectorConfig(Part):
     """The injector's part of a step: `groups` of `members` episodes that share a prompt. No groups: only the solver is
-    trained, on bugs that the run's folder holds already. `min_*`: thresholds of a bug. `believable`: one that the gate
-    refuses is not valid either, which the paper does not ask for. Of several repositories, one whose last `bench_after`
-    groups (0: any number) gave no valid bug is not drawn for `bench_steps` steps."""
+    trained, on bugs that are already in the run's folder. `min_*`: thresholds of a bug. `believable`: bugs must also
+    pass the believability gate, which is not in the paper. With several repositories, one whose last `bench_after`
+    groups gave no valid bug is not drawn for `bench_steps` steps (`bench_after` 0: never benched)."""
 
     groups: NonNegativeInt = 1
     members: PositiveInt = 4
@@ -48,8 +48,8 @@ class InjectorConfig(Part):
 
 class SolverConfig(Part):
     """The solver's part of a step: a group of `attempts` at each new bug, and at old ones until there are `bugs`.
-    `only`: old bugs are drawn from these alone, each named by its id or a beginning that no other has; none: from all.
-    `second_order`: how many second-order bugs are made of each bug's failed attempts, for later steps."""
+    `only`: draw old bugs from these alone, named by id or unique prefix; empty: from all. `second_order`: second-order
+    bugs made from each bug's failed attempts, for later steps."""
 
     bugs: NonNegativeInt = 2
     attempts: PositiveInt = 4
@@ -58,13 +58,13 @@ class SolverConfig(Part):
 
 
 class TrainConfig(Part):
-    """A whole run. `source`: as of `selfplay curriculum`, or a list of them, each with a weight. `model`: a folder or
-    hub name. `engine`: what samples; `play`: its options, as of `--option`. `keep`: how many checkpoints. `staleness`:
-    how many updates may be missing from the weights that begin to play a step; with 0 the roles and the trainer take
-    turns. `cluster`: None for one process. `machine`: what it runs on, for the plan. `monitors`: what warns of a
-    collapse, or stops the run. `tensorboard`: the figures are written for TensorBoard, too. `opponents`: a frozen
-    policy plays some groups. `roles`: whether both are one policy, or each has its own adapter (`recipe.lora_rank`) on
-    the weights of `model`, which then never change."""
+    """A whole run. `source`: a source as in `selfplay curriculum`, or a list of sources with weights. `model`: a folder
+    or hub name. `engine`: the engine that samples; `play`: its options, as in `--option`. `keep`: how many checkpoints.
+    `staleness`: how many updates the weights may lack when a step begins to play; with 0 playing and learning take
+    turns. `cluster`: None for one process. `machine`: the hardware, for the plan. `monitors`: warn of a collapse or
+    stop the run. `tensorboard`: also write the figures for TensorBoard. `opponents`: a frozen policy plays some groups.
+    `roles`: both roles share one policy, or each has its own adapter (`recipe.lora_rank`) on the weights of `model`,
+    which then never change."""
 
     source: Sources
     model: str
@@ -98,46 +98,46 @@ class TrainConfig(Part):
 
     @property
     def repositories(self) -> tuple[Repository, ...]:
-        """Where bugs are planted."""
+        """The repositories in which bugs are planted."""
         return repositories(self.source, self.setup, self.test)
 
     @property
     def played_by(self) -> str:
-        """The `--policy` of its engine."""
+        """The value of `--policy` for its engine."""
         return f"{self.engine}:{self.model}"
 
     @property
     def options(self) -> dict[str, str]:
-        """The engine's and the player's options as a user types them."""
+        """The engine's and the player's options, as typed on the command line."""
         return {name: _typed(value) for name, value in self.play.items()}
 
     @property
     def sampling(self) -> dict[str, str]:
-        """The options of what samples the policy in training: it may have an adapter for each role."""
+        """The options of the engine in training; with separate roles, it has an adapter for each."""
         return self.options | ({"lora_rank": str(self.recipe.lora_rank)} if self.roles == "separate" else {})
 
     def binding(self) -> dict[str, Any]:
-        """What a resumed run must have as it was."""
+        """The settings that a resumed run must keep."""
         plain: dict[str, Any] = json.loads(self.model_dump_json())
         return {name: value for name, value in plain.items() if name not in FREE}
 
 
 def by_default() -> dict[str, Any]:
-    """What binds a run whose configuration says nothing: what settings were that an earlier version did not record."""
+    """The binding settings of a default configuration: the values of settings that earlier versions did not record."""
     return TrainConfig(source="none", model="none", play={"context": 1}).binding()
 
 
 def impossible(config: TrainConfig) -> list[tuple[bool, str]]:
-    """(whether it is so, why it cannot work) for each combination that cannot."""
+    """(whether it applies, why it cannot work) for each impossible combination."""
     play, recipe, context = config.play, config.recipe, config.play.get("context")
     return [
         (
             config.injector.groups > 0 and config.injector.members == 1,
-            "injector.members is 1: a group of one has nothing to be compared with",
+            "injector.members is 1: a group needs two members to compare",
         ),
         (
             config.solver.bugs > 0 and config.solver.attempts == 1,
-            "solver.attempts is 1: a group of one has nothing to be compared with",
+            "solver.attempts is 1: a group needs two attempts to compare",
         ),
         (
             config.injector.groups == 0 and config.solver.bugs == 0,
@@ -149,7 +149,7 @@ def impossible(config: TrainConfig) -> list[tuple[bool, str]]:
         ),
         (
             config.staleness > recipe.stale_after and "stale" in recipe.filters,
-            f"staleness is above recipe.stale_after ({recipe.stale_after}): what is played in time would be filtered",
+            f"staleness is above recipe.stale_after ({recipe.stale_after}): some episodes would be filtered",
         ),
         (
             config.staleness > 0 and config.cluster is None,
@@ -157,15 +157,15 @@ def impossible(config: TrainConfig) -> list[tuple[bool, str]]:
         ),
         (
             config.cluster is not None and int(play.get("tensor_parallel", 1)) != max(1, config.cluster.engine_gpus),
-            "play.tensor_parallel is not cluster.engine_gpus: an engine uses all GPUs of its actor, and no other",
+            "play.tensor_parallel is not cluster.engine_gpus: an engine uses exactly the GPUs of its actor",
         ),
         (
             float(play.get("top_p", 1)) != 1,
-            "play.top_p is not 1: what is cut away has no probability under the trainer, and every ratio is wrong",
+            "play.top_p is not 1: the trainer's probabilities are those at 1, and every ratio would be wrong",
         ),
         (
             float(play.get("temperature", 1)) != 1,
-            "play.temperature is not 1: the trainer's probabilities are those at 1, and every ratio is wrong",
+            "play.temperature is not 1: the trainer's probabilities are those at 1, and every ratio would be wrong",
         ),
         (
             recipe.too_long == "refuse" and context is None,
@@ -192,12 +192,12 @@ def load_config(name: str | Path, overrides: Sequence[str] = ()) -> TrainConfig:
     except (yaml.YAMLError, RecursionError) as error:
         raise TrainingError(f"{path} is not YAML: {' '.join(str(error).split())[:300]}") from error
     if not isinstance(found, dict):
-        raise TrainingError(f"{path} holds no settings", "See configs/.")
+        raise TrainingError(f"{path} does not hold settings as NAME: VALUE", "See configs/.")
     for override in overrides:
         _override(found, override)
     try:
         config = TrainConfig.model_validate(found)
-        player_named(config.played_by, config.sampling)  # refuses options that its engine and player do not have
+        player_named(config.played_by, config.sampling)  # refuses options that the engine and the player do not have
         return config
     except (ValidationError, SelfplayError) as error:
         raise TrainingError(f"{path}: {_told(error)}", "docs/loop.md lists the settings.") from error
@@ -210,7 +210,7 @@ def _read(path: Path, known: Collection[str]) -> str:
             raise TrainingError(f"{path} is larger than {MOST_BYTES} bytes", "Is it a configuration?")
         return path.read_text()
     except (OSError, UnicodeDecodeError) as error:
-        hint = f"Name a YAML file, or one of those that come with selfplay: {', '.join(known)}."
+        hint = f"Name a YAML file, or a configuration shipped with selfplay: {', '.join(known)}."
         raise TrainingError(f"{path} cannot be read: {error}", hint) from error
 
 
@@ -219,12 +219,12 @@ def _override(settings: dict[str, Any], override: str) -> None:
     name, sign, text = override.partition("=")
     *above, last = name.split(".")
     if not sign or not all((*above, last)):
-        raise TrainingError(f"{override!r} is no override", "Write NAME=VALUE, as in recipe.lr=1e-5.")
+        raise TrainingError(f"{override!r} is not an override", "Write NAME=VALUE, as in recipe.lr=1e-5.")
     place = settings
     for part in above:
         place = place.setdefault(part, {})
         if not isinstance(place, dict):
-            raise TrainingError(f"{override!r}: {part} holds no settings")
+            raise TrainingError(f"{override!r}: {part} has no settings below it")
     try:
         place[last] = yaml.safe_load(text)
     except yaml.YAMLError as error:
@@ -232,7 +232,7 @@ def _override(settings: dict[str, Any], override: str) -> None:
 
 
 def _told(error: Exception) -> str:
-    """The first thing that is wrong, with its place."""
+    """The first error, with its place."""
     if not isinstance(error, ValidationError):
         return str(error)
     first = error.errors()[0]

@@ -1,4 +1,4 @@
-"""What every part of a training run's configuration is made of."""
+"""The base class of every part of a training run's configuration."""
 
 from typing import Annotated
 

@@ -1,8 +1,8 @@
-"""What each step of a training run plays and what came of it: `train.sqlite` in the run's folder.
+"""The ledger of a training run: each step's episodes and figures, in `train.sqlite` of the run's folder.
 
-A step is planned before anything is played, so that a run that was killed plays what is missing of the same step, and
-finished after its weights are on the disk. The checkpoint names the last step it holds; a step that it holds and the
-ledger does not was updated before the kill, and is not updated again. So every rollout is trained on exactly once.
+A step is planned before it is played, so that a killed run resumes with its missing episodes, and finished once its
+weights are on disk. The checkpoint names its last step: a step in the checkpoint that is not finished in the ledger was
+updated before the kill and is not updated again. So every rollout is trained on exactly once.
 """
 
 import json
@@ -51,14 +51,14 @@ class Planned:
 
 
 class Ledger:
-    """The steps of one run; one process writes."""
+    """The steps of one run. Only one process writes."""
 
     def __init__(self, database: sqlite3.Connection) -> None:
         self._db = database
 
     def settle(self, settings: Mapping[str, Any], unrecorded: Mapping[str, Any] | None = None) -> None:
-        """Record the settings of the run, or check that they are as recorded. `unrecorded`: what those parts of a
-        setting were that an earlier version did not know. Raises `TrainingError`."""
+        """Record the settings of the run, or check that they match the recorded ones. `unrecorded`: the values of
+        settings that an earlier version did not record. Raises `TrainingError`."""
         known = {name: _read(value) for name, value in self._db.execute("SELECT name, value FROM settings")}
         for name, value in settings.items():
             if name in known and (was := _whole(known[name], (unrecorded or {}).get(name))) != value:
@@ -71,7 +71,7 @@ class Ledger:
             self._db.executemany("INSERT OR REPLACE INTO settings VALUES (?, ?)", rows)
 
     def recorded(self, name: str) -> Any:
-        """A setting; None where there is none."""
+        """A setting, or None."""
         row = self._db.execute("SELECT value FROM settings WHERE name = ?", (name,)).fetchone()
         return None if row is None else _read(row[0])
 
@@ -86,7 +86,7 @@ class Ledger:
         return [dict(_read(text)) for (text,) in self._db.execute(last, (count,))][::-1]
 
     def begin(self, step: int, version: int, injections: Injected) -> Planned:
-        """The plan of a step: the one that was begun, or a new one."""
+        """The plan of a step: the recorded one, or a new one."""
         with self._db:
             self._db.execute(
                 "INSERT OR IGNORE INTO steps (step, version, injections) VALUES (?, ?, ?)",
@@ -97,16 +97,16 @@ class Ledger:
         return Planned(step, int(row[0]), answer(Injected, row[1].encode()), attempts)
 
     def planned(self, step: int) -> bool:
-        """Whether the step was begun."""
+        """Whether the step was planned."""
         return self._db.execute("SELECT 1 FROM steps WHERE step = ?", (step,)).fetchone() is not None
 
     def injections(self, since: int = 0, played: bool = False) -> Injected:
-        """The injector episodes of the steps from `since` on, in order; with `played` of those that have them played
-        already."""
+        """The injector episodes of the steps from `since` on, in order; `played`: only of steps that have played
+        them."""
         return self._injections("step >= ? AND (NOT ? OR attempts IS NOT NULL)", since, played)
 
     def open_injections(self) -> Injected:
-        """The injector episodes of the steps that are begun and not finished."""
+        """The injector episodes of unfinished steps."""
         return self._injections("figures IS NULL")
 
     def _injections(self, where: str, *values: int) -> Injected:
@@ -114,22 +114,22 @@ class Ledger:
         return [one for (text,) in rows.fetchall() for one in answer(Injected, text.encode())]
 
     def choose(self, step: int, attempts: Attempted) -> None:
-        """The attempts of a step that was begun."""
+        """Set the attempts of a planned step."""
         with self._db:
             self._db.execute("UPDATE steps SET attempts = ? WHERE step = ?", (json.dumps(attempts), step))
 
     def open_attempts(self) -> Attempted:
-        """The attempts of the steps that are begun and not finished, made or not."""
+        """The attempts of unfinished steps, made or not."""
         rows = self._db.execute("SELECT attempts FROM steps WHERE attempts IS NOT NULL AND figures IS NULL")
         return [(bug, number) for (text,) in rows for bug, number in _read(text)]
 
     def bench(self, repository: str, step: int, until: int | None, reason: str) -> None:
-        """Do not draw a repository from `step` on; before `until`, or at all."""
+        """Do not draw a repository from `step` until before `until`; None: as long as it cannot be used."""
         with self._db:
             self._db.execute("INSERT OR REPLACE INTO benched VALUES (?, ?, ?, ?)", (repository, step, until, reason))
 
     def benched(self, step: int) -> dict[str, str]:
-        """Repository -> why it is not drawn in this step."""
+        """Repository -> why it is not drawn in this step, for benched repositories."""
         rows = self._db.execute(
             "SELECT repository, reason FROM benched WHERE step <= ?1 AND (until IS NULL OR until > ?1) ORDER BY rowid",
             (step,),
@@ -137,42 +137,42 @@ class Ledger:
         return dict(rows.fetchall())
 
     def since(self, repository: str) -> int:
-        """The first step after the last time that a repository was benched."""
+        """The step in which a repository's last bench ended or ends."""
         found = self._db.execute("SELECT MAX(until) FROM benched WHERE repository = ?", (repository,)).fetchone()
         return int(found[0] or 0)
 
     def usable(self, repository: str) -> None:
-        """A repository that could not be used can be, now."""
+        """Lift the bench of a repository that could not be used and now can."""
         with self._db:
             self._db.execute("DELETE FROM benched WHERE repository = ? AND until IS NULL", (repository,))
 
     def finish(self, step: int, figures: Mapping[str, Any]) -> None:
-        """What came of a step."""
+        """Record the figures of a step."""
         with self._db:
             self._db.execute("UPDATE steps SET figures = ? WHERE step = ?", (json.dumps(figures), step))
 
 
 def _whole(recorded: Any, unrecorded: Any) -> Any:
-    """A setting as recorded, with the parts that it lacks."""
+    """A recorded setting, completed with the parts that it lacks."""
     both = isinstance(recorded, dict) and isinstance(unrecorded, dict)
     return {**unrecorded, **recorded} if both else recorded
 
 
 def _read(text: str) -> Any:
-    """A stored value; a run's folder may be a stranger's."""
+    """A stored value, which is untrusted."""
     return json_value(text.encode())
 
 
 def _refuse_strange(database: sqlite3.Connection, path: Path) -> None:
-    """A run's folder may be a stranger's: no trigger, no view, no table but ours."""
+    """Refuses triggers, views and unknown tables: the run's folder is untrusted."""
     found = {(kind, name) for kind, name in database.execute("SELECT type, name FROM sqlite_master WHERE sql NOT NULL")}
     if found - {("table", name) for name in ("settings", "steps", "benched")}:
-        raise TrainingError(f"{path} holds what is none of selfplay's", "Remove it, or give another --out.")
+        raise TrainingError(f"{path} contains tables that selfplay did not create", "Remove it, or give another --out.")
 
 
 @contextmanager
 def open_ledger(folder: Path) -> Iterator[Ledger]:
-    """The ledger of a run's folder, whose pool the caller holds locked. Raises `TrainingError`."""
+    """The ledger of a run's folder; the caller has locked its pool. Raises `TrainingError`."""
     path = folder / NAME
     if path.is_symlink() or (path.exists() and not path.is_file()):
         raise TrainingError(f"{path} is not a regular file", "Remove it, or give another --out.")

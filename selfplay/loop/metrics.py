@@ -1,6 +1,6 @@
-"""The figures of a run's steps, as lines of `metrics.jsonl` have them, read as typed values.
+"""Reads the figures of a run's steps from `metrics.jsonl` as typed values.
 
-A run's folder may be a stranger's: what has not the type that it should have counts as not there.
+A run's folder is untrusted: a value of the wrong type is ignored.
 """
 
 import math
@@ -16,14 +16,14 @@ METRICS = "metrics.jsonl"
 MOST_BYTES = 32 * MIB
 MOST_STEPS = 20_000
 MOST_COUNTS = 50
-"""Names in a table of counts."""
+"""The most names in a table of counts."""
 Figures = Mapping[str, Any]
 """A step."""
 
 
 def read_history(folder: Path) -> list[dict[str, Any]]:
-    """The steps of the training run in that folder; none where there was no training. Raises `TrainingError` for a
-    file that selfplay did not write."""
+    """The steps of the training run in that folder; empty without training. Raises `TrainingError` for a file that
+    selfplay did not write."""
     path = folder / METRICS
     try:
         data = read_below(folder, METRICS, MOST_BYTES)
@@ -36,18 +36,16 @@ def read_history(folder: Path) -> list[dict[str, Any]]:
         try:
             step = json_value(line)
         except AnswerError as error:
-            raise TrainingError(
-                f"{path}, line {number}: it {error}", "The next step of the run writes it anew."
-            ) from error
+            raise TrainingError(f"{path}, line {number}: it {error}", "The run's next step rewrites it.") from error
         if not isinstance(step, dict) or number > MOST_STEPS:
-            what = f"at most {MOST_STEPS} steps are taken" if number > MOST_STEPS else "it holds no figures"
+            what = f"more than {MOST_STEPS} steps" if number > MOST_STEPS else "it does not hold a step's figures"
             raise TrainingError(f"{path}, line {number}: {what}", "Did selfplay write it?")
         found.append(step)
     return found
 
 
 def part(step: Figures, *names: str) -> Figures:
-    """A table inside the figures; empty where it is not there."""
+    """A table inside the figures; empty if it is missing."""
     for name in names:
         found = step.get(name)
         step = found if isinstance(found, Mapping) else {}
@@ -55,13 +53,13 @@ def part(step: Figures, *names: str) -> Figures:
 
 
 def number(step: Figures, *names: str) -> float | None:
-    """A number inside the figures; None where it is not there."""
+    """A number inside the figures; None if it is missing."""
     found: Any = part(step, *names[:-1]).get(names[-1])
     wanted = isinstance(found, int | float) and not isinstance(found, bool)
     return float(found) if wanted and math.isfinite(found) else None
 
 
 def counts(step: Figures, *names: str) -> dict[str, int]:
-    """A table of counts inside the figures: what is no count is left out."""
+    """A table of counts inside the figures; other values are left out."""
     found = part(step, *names)
     return {name: value for name, value in [*found.items()][:MOST_COUNTS] if type(value) is int and value >= 0}

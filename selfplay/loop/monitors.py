@@ -1,14 +1,14 @@
-"""Monitors of collapse: from the figures of a run's steps to warnings, each of which may stop the run. Pure.
+"""Monitors of collapse: the figures of a run's steps -> warnings, each of which may stop the run. Pure.
 
-    entropy     of the policy's tokens fell below a share of what it was when the run began
-    diversity   share of new bugs that are not like another one of their step
+    entropy     the policy's entropy fell below a share of that of the first steps
+    diversity   share of new bugs that are unlike the others of their step
     invalid     share of injections whose artifact is not valid
-    uniform     share of solver groups in which all attempts solved the bug, or none: they teach nothing
-    gibberish   share of episodes that the filter of gibberish took
-    length      tokens an episode became so many times longer, or shorter, than when the run began
+    uniform     share of solver groups in which all attempts or none solve the bug: they teach nothing
+    gibberish   share of episodes that the gibberish filter dropped
+    length      mean tokens per episode changed by more than this factor since the first steps
 
-Of these the paper (arXiv 2512.18552) names gibberish, and bugs that are alike, as what went wrong in long runs. A
-monitor reads the mean of the last `window` steps that have its figure; with fewer it says nothing.
+The paper (arXiv 2512.18552) saw two of these go wrong in long runs: gibberish and similar bugs. A monitor compares the
+mean of the last `window` steps that have its figure, and is silent with fewer.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -26,7 +26,7 @@ Kind = Literal["below", "above", "fallen", "changed"]
 
 
 class Watch(Part):
-    """`limit`: where it warns; None: never. `stop`: it stops the run."""
+    """`limit`: the value from which it warns; None: never. `stop`: whether it also stops the run."""
 
     limit: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None
     stop: bool = False
@@ -49,7 +49,7 @@ class Monitors(Part):
     @model_validator(mode="before")
     @classmethod
     def _with_limits(cls, given: Any) -> Any:
-        """A monitor that only says whether it stops keeps its limit."""
+        """A monitor that only sets `stop` keeps its default limit."""
         if not isinstance(given, Mapping):
             return given
         return {
@@ -90,7 +90,7 @@ class Collapsed(TrainingError):
 
 
 def alarms(history: Sequence[Figures], monitors: Monitors) -> list[Alarm]:
-    """The monitors that are beyond their limits after the last of the steps."""
+    """The monitors beyond their limits after the last step."""
     found = []
     for name, (_, kind, measure, _) in MONITORS.items():
         watch, values = monitors.of(name), [value for one in history if (value := measure(one)) is not None]
@@ -101,19 +101,19 @@ def alarms(history: Sequence[Figures], monitors: Monitors) -> list[Alarm]:
 
 
 def refuse_collapse(history: Sequence[Figures], monitors: Monitors) -> list[Alarm]:
-    """The alarms that only warn. Raises `Collapsed` where one is to stop the run."""
+    """The alarms that only warn. Raises `Collapsed` if one of them stops the run."""
     found = alarms(history, monitors)
     for one in found:
         if one.stop:
             raise Collapsed(
                 f"a monitor stopped the run: {one.words()}",
-                f"What was learned is kept. To go on anyway: monitors.{one.monitor}.stop=false, or another limit.",
+                f"What was learned is kept. To continue anyway: monitors.{one.monitor}.stop=false, or another limit.",
             )
     return found
 
 
 def _compared(kind: Kind, values: Sequence[float], window: int) -> float | None:
-    """What is compared with the limit: the last steps' mean, or their share of the first steps' mean."""
+    """The value to compare with the limit: the last steps' mean, or its ratio to the first steps' mean."""
     if len(values) < window:
         return None
     last = fmean(values[-window:])
@@ -177,7 +177,7 @@ MONITORS: Mapping[str, tuple[str, Kind, Callable[[Figures], float | None], str]]
         "Lower recipe.lr, raise recipe.clip_high, or go back to an earlier checkpoint.",
     ),
     "diversity": (
-        "{value:.0%} of the bugs are unlike the others of their step (limit {limit:.0%})", "below", _diversity,
+        "only {value:.0%} of the bugs are unlike the others of their step (limit {limit:.0%})", "below", _diversity,
         "Use injector.strategy=mix, more injector.groups with fewer members, or a larger repository.",
     ),
     "invalid": (
@@ -197,4 +197,4 @@ MONITORS: Mapping[str, tuple[str, Kind, Callable[[Figures], float | None], str]]
         "Read some episodes (`selfplay show`): loops, or episodes that give up at once; play.calls bounds them.",
     ),
 }  # fmt: skip
-"""Name -> (what it says, what it compares, its figure of a step, what to do)."""
+"""Name -> (its message, the kind of comparison, its figure of a step, what to do)."""

@@ -1,8 +1,8 @@
-"""A frozen past policy that plays some groups of a run in the place of the policy in training.
+"""A frozen past policy that plays some groups of a run in place of the policy in training.
 
-What it plays is not trained on. Its attempts count in the solve rate of the bugs that the present injector planted, so
-that an injector is not paid for the weaknesses of one version alone; the bugs it plants are attempted by the present
-solver. Which groups are its own is drawn by the run's seed, so a resumed run draws the same.
+Its episodes are not trained on. Its attempts count in the solve rates of the current injector's bugs, so that the
+injector is not rewarded for weaknesses of a single version. The current solver attempts the bugs that it plants. The
+run's seed decides which groups it plays, so a resumed run draws the same ones.
 """
 
 import random
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Opponents(Part):
-    """`share`: of the groups of injections, and of the groups of attempts at new bugs of the present injector. `model`:
+    """`share`: its share of the injector groups, and of the solver groups at the current injector's new bugs. `model`:
     the folder of the frozen weights; None: the model that the run began with."""
 
     share: Annotated[float, Field(ge=0, lt=1)] = 0.0
@@ -25,12 +25,12 @@ class Opponents(Part):
 
 
 def drawn(share: float, seed: int, group: str) -> bool:
-    """Whether a group is played by the opponent."""
+    """Whether the opponent plays a group."""
     return random.Random(f"opponent:{seed}:{group}").random() < share
 
 
 def refused_opponents(config: "TrainConfig") -> list[tuple[bool, str]]:
-    """(whether it is so, why it cannot work) for each combination of theirs that cannot."""
+    """(whether it applies, why it cannot work) for each impossible combination."""
     wanted, memory = config.opponents, float(config.play.get("memory", 0.9))
     opposed = wanted.share > 0
     return [
@@ -48,6 +48,6 @@ def refused_opponents(config: "TrainConfig") -> list[tuple[bool, str]]:
         ),
         (
             opposed and config.machine.gpu is not None and memory > 0.45,
-            "opponents have an engine of their own on the same GPU: set play.memory to 0.45 or less",
+            "opponents need a second engine on the same GPU: set play.memory to 0.45 or less",
         ),
     ]

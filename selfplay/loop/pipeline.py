@@ -1,9 +1,9 @@
-"""Which steps of a run are played at once: so many ahead of the weights as staleness allows. They are learned in order.
+"""Plays steps as far ahead of the weights as staleness allows, and learns them in order.
 
-Step `s` may begin to be played when at most `staleness` updates before it are missing, so none of its tokens is staler
-than that; after a kill they are fresher. With 0 playing and learning take turns. Nothing that was played late is thrown
-away and no step waits for a better one: what is learned was planned, not what came first, which would prefer short
-episodes (deviation from the paper, which drops rollouts that are more than 8 versions old).
+A step may begin to play when at most `staleness` updates before it are missing, so none of its tokens is staler than
+that (after a kill they are fresher). With 0, playing and learning take turns. Deviation from the paper, which drops
+rollouts more than 8 versions old: every planned episode is learned from, however late it ends, since learning from the
+first to finish would prefer short episodes.
 """
 
 import asyncio
@@ -20,8 +20,8 @@ async def pipelined(
     play: Callable[[int], Awaitable[P]],
     learn: Callable[[P], Awaitable[None]],
 ) -> None:
-    """Play and learn the steps from `first` up to `steps`. Raises at once what playing or learning raises; what is
-    still played is then cancelled and awaited."""
+    """Play and learn the steps from `first` up to `steps`. An error of either is raised at once; steps that still play
+    are then cancelled and awaited."""
     playing: dict[int, asyncio.Future[P]] = {}
     try:
         for step in range(first, steps):
@@ -43,7 +43,7 @@ async def pipelined(
 
 
 async def _ended(wanted: asyncio.Future[Any], all_of_them: Collection[asyncio.Future[Any]]) -> None:
-    """Wait for one. Raises at once what another raises meanwhile."""
+    """Wait for one task. An error of another task is raised at once."""
     pending = set(all_of_them)
     while not wanted.done():
         done, pending = await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)

@@ -1,7 +1,7 @@
-"""A plan of a training run: where its actors lie, what memory they take, how long it lasts. Nothing is started.
+"""The plan of a training run: where its actors run, how much memory they take, how long it lasts. Starts nothing.
 
-Pure: a configuration and a model's sizes in, numbers out. All of it is an estimate (`planning.assumptions` has every
-constant with its source); what was compared with measurements stands in docs/loop.md.
+Pure: a configuration and a model's sizes in, numbers out. All numbers are estimates (`planning.assumptions` has every
+constant with its source); docs/loop.md compares them with measurements.
 """
 
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ SHORTER = "a smaller recipe.budget (and play.context)"
 
 @dataclass(frozen=True)
 class Plan:
-    """`node`: a node's main memory. `problems`: why it cannot run as planned, and what to change; empty where it fits.
+    """`node`: a node's main memory. `problems`: why it cannot run as planned, and what to change; empty if it fits.
     `assumed`: the constants."""
 
     placement: Mapping[str, Any]
@@ -51,7 +51,8 @@ class Plan:
 
 
 def plan_of(config: TrainConfig, shape: ModelShape) -> Plan:
-    """The plan of a run. Raises `PlanError` for what its model makes impossible, and where machine.gpu is missing."""
+    """The plan of a run. Raises `PlanError` for settings that the model makes impossible, and if machine.gpu is
+    missing."""
     refuse_for_model(config, shape)
     values = assumed(config.machine.assume)
     trainer, engine = memory.trainer_memory(config, shape, values), memory.engine_memory(config, shape, values)
@@ -70,13 +71,13 @@ def refuse_for_model(config: TrainConfig, shape: ModelShape) -> None:
     for wrong, why, what in (
         (
             context > shape.context,
-            f"play.context is {context}, and {config.model} ends at {shape.context}",
+            f"play.context is {context}, the context of {config.model} is {shape.context}",
             "Lower play.context, or take a model with a longer context.",
         ),
         (
             shape.window is not None and min(context, config.recipe.budget) > shape.window,
-            f"{config.model} sees {shape.window} tokens back, and sequences may have {context}",
-            "The trainer's attention sees all of a sequence: lower play.context, or take a model that does, too.",
+            f"{config.model} attends to {shape.window} tokens, and sequences may have {context}",
+            "The trainer attends to whole sequences: lower play.context, or take a model without a window.",
         ),
         (
             gpus > 1 and shape.heads % gpus > 0,
@@ -89,7 +90,7 @@ def refuse_for_model(config: TrainConfig, shape: ModelShape) -> None:
 
 
 def _placement(config: TrainConfig) -> dict[str, Any]:
-    """What lies where."""
+    """Where each actor runs."""
     cluster, machine = config.cluster, config.machine
     kind = GPUS[machine.gpu].source if machine.gpu else ""
     if cluster is None:
@@ -104,7 +105,7 @@ def _placement(config: TrainConfig) -> dict[str, Any]:
 
 
 def _problems(config: TrainConfig, shape: ModelShape, trainer: Memory, engine: EngineMemory, node: Memory) -> list[str]:
-    """What does not fit, the part that is too large, and what to change."""
+    """What does not fit, its largest part, and what to change."""
     found = []
     if not node.fits:
         smaller = "recipe.budget" if config.recipe.offload else "model"
@@ -113,14 +114,12 @@ def _problems(config: TrainConfig, shape: ModelShape, trainer: Memory, engine: E
             "trainer": f"fewer ranks on a node, or a smaller {smaller}",
         }  # fmt: skip
         part = node.largest
-        found.append(
-            f"a node's main memory: all that lies there {_over(node)}; the largest part is {part}: {change[part]}"
-        )
+        found.append(f"a node's main memory {_over(node)}; the largest part is {part}: {change[part]}")
     if not trainer.fits:
         found.append(f"a trainer rank {_over(trainer)}; the largest part is {_change(config, trainer.largest)}")
     loading = memory.loading_bytes(config, shape)
     if trainer.room is not None and loading > trainer.room:
-        said = f"a trainer rank loads the whole model in float32 before it is sharded, {loading / GB:.0f} GB"
+        said = f"a trainer rank loads the whole model in float32 before sharding it, {loading / GB:.0f} GB"
         found.append(f"{said} of {trainer.room / GB:.0f}: a larger GPU, or a smaller model")
     if engine.episodes < 1 or not engine.fits:
         said = f"an engine's KV cache holds {engine.tokens} tokens, less than one episode of play.context"
@@ -138,7 +137,7 @@ def _problems(config: TrainConfig, shape: ModelShape, trainer: Memory, engine: E
 
 
 def _change(config: TrainConfig, part: str) -> str:
-    """A part of a trainer rank's memory, and what makes it smaller."""
+    """A part of a trainer rank's memory, and what reduces it."""
     how = [LARGER]
     if part in memory.SHARDED:
         how = ["more cluster.trainers"] * (config.cluster is not None) + how

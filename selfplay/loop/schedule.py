@@ -1,8 +1,8 @@
-"""Which episodes of both roles belong to a step. Pure: numbers and names in, numbers and names out.
+"""The schedule: which episodes of both roles belong to a step. Pure: numbers and names in, numbers and names out.
 
-A step plays `groups` injector groups, then a solver group at each bug they made and at old bugs, so that a policy that
-makes no bug yet still learns to solve. The repository of a group is drawn by weight, fixed by seed and step; old bugs
-are drawn without replacement, likewise.
+A step plays `groups` injector groups, then a solver group at each new bug and at some old bugs, so that a policy that
+makes no bugs yet still learns to solve. A group's repository is drawn by weight, and old bugs without replacement; seed
+and step fix both draws.
 """
 
 import random
@@ -11,12 +11,12 @@ from collections.abc import Collection, Mapping, Sequence
 from selfplay.loop.config import InjectorConfig
 
 Injected = list[tuple[str, int]]
-"""Injector episodes: their repository, and their number there."""
+"""Injector episodes as (repository, number in it)."""
 
 
 def first_injection(stored: Sequence[int], members: int) -> int:
-    """The first episode's number of a run on a pool that holds episodes with these numbers: groups begin at
-    multiples of their size."""
+    """The number of a run's first episode on a pool that holds episodes with these numbers; groups begin at multiples
+    of their size."""
     behind = max(stored, default=-1) + 1
     return -(-behind // members) * members
 
@@ -29,7 +29,7 @@ def drawn(weights: Mapping[str, float], groups: int, seed: int, step: int) -> li
 
 def injections(names: Sequence[str], first: Mapping[str, int], planned: Injected, how: InjectorConfig) -> Injected:
     """The episodes of groups in these repositories. `first`: the number of the run's first episode in each; `planned`:
-    those of the steps before."""
+    the episodes of earlier steps."""
     following = dict(first)
     for name, number in planned:
         following[name] = max(following[name], number + 1)
@@ -41,7 +41,7 @@ def injections(names: Sequence[str], first: Mapping[str, int], planned: Injected
 
 
 def in_vain(groups: Sequence[bool]) -> int:
-    """How many of the last groups in a row gave no valid bug. `groups`: whether each did, in order."""
+    """How many of the last groups in a row gave no valid bug. `groups`: whether each gave one, in order."""
     return next((back for back, gave in enumerate(reversed(groups)) if gave), len(groups))
 
 
@@ -56,7 +56,7 @@ def groups_of(name: str, planned: Injected, gave: Collection[tuple[str, int]], m
 
 
 def shuffled_bugs(bugs: Collection[str], seed: int, step: int) -> list[str]:
-    """The order in which old bugs are attempted in a step, of which the first are."""
+    """Old bugs in random order; a step attempts the first ones."""
     draw, found = random.Random(f"old bugs:{seed}:{step}"), sorted(bugs)
     return draw.sample(found, len(found))
 

@@ -9,8 +9,8 @@ from selfplay.loop.config_base import Part
 
 
 class Repository(Part):
-    """`source`: as of `selfplay curriculum`. `weight`: how often an injector group is drawn for it, beside the other
-    repositories. `setup` and `test`: where detection fails."""
+    """`source`: as in `selfplay curriculum`. `weight`: how often an injector group is drawn for it, relative to the
+    others. `setup` and `test`: commands, if detection fails."""
 
     source: str
     weight: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.0
@@ -19,7 +19,7 @@ class Repository(Part):
 
 
 def _each(value: Any) -> Any:
-    """A source alone, in a list of them, as a repository."""
+    """A plain source in a list, as a repository."""
     return {"source": value} if isinstance(value, str) else value
 
 
@@ -32,12 +32,12 @@ Sources = Annotated[Annotated[str, Tag("one")] | Annotated[tuple[Listed, ...], T
 
 
 def repositories(sources: Sources, setup: str | None, test: str | None) -> tuple[Repository, ...]:
-    """Every repository. `setup`, `test`: of a run on one."""
+    """All repositories. `setup`, `test`: of a run on a single repository."""
     return (Repository(source=sources, setup=setup, test=test),) if isinstance(sources, str) else sources
 
 
 def strange_sources(sources: Sources, setup: str | None, test: str | None) -> list[tuple[bool, str]]:
-    """(whether it is so, why it cannot work) for each list that cannot be used."""
+    """(whether it applies, why it cannot work) for each impossible list."""
     several = not isinstance(sources, str)
     found = Counter(one.source for one in repositories(sources, setup, test))
     twice = [name for name, often in found.items() if often > 1]

@@ -1,9 +1,9 @@
 """Weights from the trainer to engines over the network, tensor by tensor, in a process group of their own.
 
 Rank 0 is the trainer's first rank and sends; every process of an engine receives. The group is made of torch's own
-parts: NCCL where both ends have GPUs, else gloo. vLLM has a transfer of its own for NCCL; this one runs on CPU too, so
-that what is tested there is what runs on a cluster, but for the backend. Where trainer and engine share one GPU NCCL
-cannot be used, and weights go by file.
+parts: NCCL if both ends have GPUs, else gloo. vLLM has its own transfer for NCCL; this one also runs on CPU, so tests
+on CPU cover the code that runs on a cluster, apart from the backend. NCCL cannot connect a trainer and an engine on one
+GPU: there, weights go by file.
 """
 
 import socket
@@ -18,14 +18,14 @@ from torch import Tensor
 from selfplay.policies.rendezvous import Fact, Rendezvous
 
 SECONDS = 300
-"""How long a member waits for the others."""
+"""Seconds for which a member waits for the others."""
 
 
 class WeightGroup:
-    """One member's side of a group. Every member makes its own at the same time."""
+    """One member's side of a group. All members create theirs at the same time."""
 
     def __init__(self, meeting: Rendezvous, rank: int, device: Any) -> None:
-        """Meet the others. Raises `RuntimeError` when one does not come in time."""
+        """Join the group. Raises `RuntimeError` if a member does not join in time."""
         self.meeting, self._rank = meeting, rank
         self._device = torch.device(device) if meeting.backend == "nccl" else torch.device("cpu")
         limit = timedelta(seconds=SECONDS)
@@ -42,7 +42,7 @@ class WeightGroup:
         self._broadcast(tensor.detach().to(self._device).contiguous())
 
     def received(self, facts: Sequence[Fact]) -> Iterator[tuple[str, Tensor]]:
-        """The tensors of `facts`, each when it has come."""
+        """The tensors of `facts`, each as it arrives."""
         for name, dtype, shape in facts:
             tensor = torch.empty(tuple(shape), dtype=getattr(torch, dtype), device=self._device)
             self._broadcast(tensor)
@@ -55,7 +55,8 @@ class WeightGroup:
 
 
 def joined(known: WeightGroup | None, meeting: Rendezvous, rank: int, device: Any) -> WeightGroup:
-    """The group of this meeting: the one that is known, or a new one. Raises `RuntimeError` when one does not come."""
+    """The group of this meeting: `known` if it fits, else a new one. Raises `RuntimeError` if a member does not
+    join."""
     return known if known is not None and known.meeting == meeting else WeightGroup(meeting, rank, device)
 
 

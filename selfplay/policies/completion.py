@@ -1,5 +1,4 @@
-"""Reads an endpoint's answer as a reply. Servers differ: a field that is missing or of another type counts as
-absent."""
+"""Reads an endpoint's answer as a reply. Servers differ, so a field of the wrong type counts as absent."""
 
 import json
 import math
@@ -63,7 +62,7 @@ def _calls(message: object) -> tuple[NativeCall, ...]:
 
 
 def _sample(body: object, choice: object, length: bool) -> Sample | None:
-    """The token ids, if the endpoint returned all of them, each with a log-probability."""
+    """The token ids, if the endpoint returned them all with their log-probabilities."""
     prompt, ids = _ids(_of(body, "prompt_token_ids", list)), _ids(_of(choice, "token_ids", list))
     entries = _of(_of(choice, "logprobs", dict), "content", list) or ()
     said = [entry.get("logprob") if isinstance(entry, dict) else None for entry in entries]
@@ -74,7 +73,7 @@ def _sample(body: object, choice: object, length: bool) -> Sample | None:
 
 
 def _ids(found: list[Any] | None) -> tuple[int, ...]:
-    """Token ids; empty when one of the values cannot be an id."""
+    """Token ids; empty if one of the values is not an id."""
     good = found is not None and all(type(one) is int and 0 <= one <= MOST_ID for one in found)
     return tuple(found) if found and good else ()
 

@@ -1,7 +1,7 @@
 """A model behind any OpenAI-compatible endpoint, as a `TextModel`.
 
 The client retries temporary errors with jitter (429 after the wait the server asks for, 5xx, dropped and stalled
-connections). When a page comes where JSON was expected, the request is repeated a few times. Token ids are used where
+connections). An answer that is not JSON (an error page) is requested a few more times. Token ids are used where
 the endpoint returns them (vLLM's `return_token_ids`); `check` asks once whether it does.
 """
 
@@ -24,12 +24,12 @@ from selfplay.policies.paced_client import PacedClient
 log = logging.getLogger(__name__)
 
 ODD_ANSWERS = 4
-"""How often a request is repeated when its answer is not a chat completion."""
+"""How often a request is repeated if its answer is not a chat completion."""
 CONTEXT_WORDS = (
     "context length", "context_length", "maximum context", "context window", "context size", "too many tokens",
     "prompt is too long", "input token count", "input is too long",
 )  # fmt: skip
-"""What servers write, in lower case, when a conversation does not fit."""
+"""What servers write, in lower case, if a conversation does not fit."""
 CHECK_SECONDS, CHECK_RETRIES = 60.0, 2
 """Time limit of the first short answer: the user waits for it."""
 TOKEN_IDS = {"return_token_ids": True}
@@ -37,11 +37,10 @@ TOKEN_IDS = {"return_token_ids": True}
 
 @dataclass(frozen=True)
 class EndpointOptions:
-    """How an endpoint is used. Prices are per million tokens; `answer_seconds`: the most that one whole answer may
-    take.
+    """How an endpoint is used. Prices are per million tokens; `answer_seconds`: the time limit of a whole answer.
 
-    `requests_per_minute`: retries included; 0: no limit. `token_ids`: ask for the ids; None: first find out whether the
-    endpoint returns them.
+    `requests_per_minute`: retries included; 0: no limit. `token_ids`: ask for the ids; None: try whether the endpoint
+    returns them.
     """
 
     base_url: str | None = None
@@ -57,7 +56,7 @@ class EndpointOptions:
 
 
 class Endpoint:
-    """One model of one endpoint; lives on one event loop."""
+    """One model of one endpoint; used on one event loop."""
 
     def __init__(self, model: str, options: EndpointOptions = EndpointOptions()) -> None:
         self.name, self.options = model, options
@@ -198,8 +197,7 @@ def _said(message: Message) -> dict[str, Any]:
 
 
 def _object(arguments: str) -> str:
-    """A call's arguments in a form that may be sent back: servers parse them, and reject a history with invalid
-    JSON."""
+    """A call's arguments as valid JSON: servers parse the history and reject anything else."""
     try:
         return arguments if isinstance(json.loads(arguments), dict) else "{}"
     except (ValueError, RecursionError):

@@ -12,7 +12,7 @@ Row = tuple[tuple[int, ...], tuple[float, ...]]
 
 
 class _Draw(LogitsProcessor):
-    """Applies each row's sampling settings to its logits, draws the token, and leaves `generate` no other choice."""
+    """Applies each row's sampling settings to its logits, draws the token, and forces `generate` to take it."""
 
     def __init__(self, samplings: Sequence[Sampling], device: torch.device) -> None:
         self.temperatures = torch.tensor([s.temperature for s in samplings], device=device).unsqueeze(1)
@@ -37,7 +37,7 @@ class _Draw(LogitsProcessor):
 
 
 class _Ends(StoppingCriteria):
-    """A row ends with one of its stops, or at its limit; all rows end when no caller waits any more."""
+    """A row ends at one of its stops or at its limit; all rows end once no caller waits."""
 
     def __init__(
         self,

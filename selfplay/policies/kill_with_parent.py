@@ -1,5 +1,5 @@
-"""An engine's processes end with the process that opened them, also where that is killed: else they would go on, with
-the memory that they hold."""
+"""Ends an engine's processes with the process that opened them, even if that is killed: they would keep their
+memory."""
 
 import multiprocessing
 from collections.abc import Collection
@@ -7,18 +7,18 @@ from collections.abc import Collection
 from selfplay import subprocesses
 
 WAIT = 'read -r _; kill -9 "$@"'
-"""Nobody writes, so `read` ends with the process that holds the other end of its pipe."""
+"""Nothing is written, so `read` ends when the process at the other end of the pipe ends."""
 
 
 class KillWithParent:
-    """What ends with us. To be released before the processes end by themselves: their numbers are others' then."""
+    """Processes that end with this one. Release it before they end by themselves: their ids may be reused."""
 
     def __init__(self, processes: Collection[int]) -> None:
         command = ["sh", "-c", WAIT, "sh", *map(str, processes)]
         self._waiting = subprocesses.start(command, stdin=subprocesses.PIPE, new_session=True)
 
     def release(self) -> None:
-        """Let go of them."""
+        """Stop watching the processes."""
         self._waiting.kill()
         self._waiting.communicate()
 

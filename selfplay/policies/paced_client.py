@@ -8,12 +8,12 @@ from typing import Any
 import openai
 
 _http = importlib.import_module(str(openai.DefaultAsyncHttpxClient.__base__.__module__).partition(".")[0])
-"""The HTTP library of the openai client: httpx, from version 3 on httpx2."""
+"""The HTTP library of the openai client: httpx, or httpx2 from version 3 on."""
 
 
 class PacedClient(openai.DefaultAsyncHttpxClient):
     """Retries count as requests too. The HTTP library's timeout limits only the wait for each piece of an answer, so a
-    server that sends a blank now and then could take for ever; here the limit holds for the whole answer."""
+    server that trickles blanks could take forever; this limit is for the whole answer."""
 
     def __init__(self, requests_per_minute: float) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""What trainer and engines agree on before weights go from one to the others: where they meet, what will be sent."""
+"""What trainer and engines agree on before weights are sent: where they meet, and which tensors will come."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -6,12 +6,12 @@ from typing import Any
 
 TRAINER = "what the trainer sends"
 Fact = tuple[str, str, tuple[int, ...]]
-"""Of a tensor: its name, its dtype (`bfloat16`), its shape."""
+"""A tensor's name, dtype (`bfloat16`) and shape."""
 
 
 @dataclass(frozen=True)
 class Rendezvous:
-    """Where a process group meets. `name`: no other group has it; `ranks`: how many members it has; `backend`: `gloo`
+    """Where a process group meets. `name`: unique; `ranks`: how many members it has; `backend`: `gloo`
     or `nccl`."""
 
     name: str

@@ -1,4 +1,4 @@
-"""A model with an adapter for each role, as one role samples it."""
+"""One role's view of a model that has an adapter for each role."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

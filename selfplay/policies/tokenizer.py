@@ -16,7 +16,7 @@ WHERE_MODELS_ARE = "Name a folder that holds a model (selfplay model fetch smoll
 
 
 class HfTokenizer:
-    """Wraps a tokenizer; `eos` holds every id that ends generation in the model's generation settings."""
+    """Wraps a tokenizer; `eos`: every id that ends generation in the model's generation settings."""
 
     def __init__(self, tokenizer: Any, name: str, eos: Sequence[int] = ()) -> None:
         self._tokenizer, self.name = tokenizer, name
@@ -52,7 +52,7 @@ class HfTokenizer:
         return [number for piece in self._pieces(text) for number in self.encode(piece, False)]
 
     def _pieces(self, text: str) -> list[str]:
-        """The text, cut inside names of tokens: the tokenizer would read some added tokens as special in any case."""
+        """The text, cut inside the names of added tokens, which the tokenizer would otherwise read as special."""
         cuts = [0, *(match.start() + 1 for match in self._names.finditer(text)), len(text)]
         return [text[begin:end] for begin, end in pairwise(cuts)]
 
@@ -85,7 +85,7 @@ def load_tokenizer(model: str) -> HfTokenizer:
 
 
 def _generation_ends(transformers: Any, model: str) -> list[int]:
-    """The ids that end generation in the model's own settings; a folder without settings has none."""
+    """The ids that end generation in the model's own settings; empty if there are no settings."""
     if Path(model).is_dir() and not Path(model, "generation_config.json").is_file():
         return []
     ends = transformers.GenerationConfig.from_pretrained(model).eos_token_id
@@ -93,7 +93,7 @@ def _generation_ends(transformers: Any, model: str) -> list[int]:
 
 
 def imported(module: str, extra: str) -> Any:
-    """A module of an optional extra. Raises `ModelError` that says how to install it."""
+    """A module of an optional extra. Raises a `ModelError` that says how to install it."""
     import importlib
 
     try:

@@ -1,8 +1,8 @@
-"""Batched generation with transformers, as a `TokenModel`: for a machine without vLLM, on CPU or one GPU.
+"""Batched generation with transformers, as a `TokenModel`: for machines without vLLM, on CPU or one GPU.
 
 Requests that wait at the same moment are generated together; those that arrive while a batch runs wait for the next
-batch. Slower than vLLM by design: no continuous batching, no prefix cache. Our own logits processor does the sampling,
-so that the log-probability of every token is that of the distribution it was sampled from, and nothing else is kept.
+batch. Slower than vLLM by design: no continuous batching, no prefix cache. Our own logits processor samples, so that
+every token's log-probability is that of the distribution it was sampled from.
 """
 
 import asyncio
@@ -27,11 +27,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TransformersOptions:
-    """`context` None: the model's own. `batch`: the most requests at once; `device` None: a GPU if there is one.
+    """`context` None: the model's own. `batch`: the most requests at once; `device` None: a GPU if available.
 
-    `threads` None: one core is left for the sandboxes. On a busy machine, torch threads that wait for each other are
-    slower by an order of magnitude than one thread fewer. `lora_rank`: of the adapters that it is given to sample each
-    role with; 0: it samples one model.
+    `threads` None: all cores but one, which the sandboxes get; on a busy machine, torch threads that wait for each
+    other are ten times slower. `lora_rank`: the rank of the roles' adapters; 0: both roles use one model.
     """
 
     dtype: str = "auto"
@@ -52,7 +51,7 @@ class _Request:
 
 
 class TransformersModel:
-    """A loaded model; lives on one event loop, generates in its own thread."""
+    """A loaded model; used on one event loop, generates in its own thread."""
 
     def __init__(self, model: Any, name: str, context: int, batch: int, apart: bool = False) -> None:
         """`apart`: each role has its own adapter."""
@@ -82,11 +81,11 @@ class TransformersModel:
         return cls(model, f"transformers:{path}", context, options.batch, options.lora_rank > 0)
 
     def session(self, role: str, name: str) -> TokenModel:
-        """The model as this role samples it: with its adapter, once there is one."""
+        """The model with this role's adapter, if there is one."""
         return Adapted(self, role) if self._apart else self
 
     async def sample(self, prompt: Sequence[int], sampling: Sampling, stop: Sequence[int], role: str = "") -> Sample:
-        """Tokens after `prompt`, generated together with all other waiting requests of the role. Raises
+        """Tokens after `prompt`, generated in one batch with the role's other waiting requests. Raises
         `ModelError`."""
         if self._broken or self._worker.done():
             raise ModelError(self._broken or f"{self.name} is closed")
@@ -144,8 +143,8 @@ class TransformersModel:
         ]
 
     async def reload(self, folder: str, version: int) -> None:
-        """Take the weights in `folder` (safetensors) between two batches, or the adapter of each role that lies there.
-        Raises `ModelError`, before anything is changed, for a folder that does not hold a whole model of this shape."""
+        """Load the weights (safetensors), or each role's adapter, from `folder` between two batches. Raises
+        `ModelError` and changes nothing if the folder does not hold a whole model of this shape."""
         if self._apart:
             await self._changed(partial(self._adapt, adapters(Path(folder))), version)
             return
@@ -153,8 +152,8 @@ class TransformersModel:
         await self._changed(partial(self._copy, self._files(Path(folder))), version)
 
     async def receive(self, meeting: Rendezvous, first: int, facts: Sequence[Fact], version: int) -> None:
-        """As `reload`, with weights that the trainer sends to the group of `meeting`; this model is its member `first`.
-        Raises `ModelError`; a model that had part of them answers nothing more."""
+        """Like `reload`, with weights that the trainer sends to the group of `meeting`, where this model has rank
+        `first`. Raises `ModelError`; a model that received only a part refuses all further requests."""
         check_same(self._shapes(), shapes_of(facts), TRAINER)
         await self._changed(partial(self._copy, self._sent(meeting, first, facts)), version)
 
@@ -172,7 +171,7 @@ class TransformersModel:
         return {name: tuple(value.shape) for name, value in self._stored().items()}
 
     def _stored(self) -> dict[str, Any]:
-        """The model's tensors as a folder holds them: a tied head is the embedding, and stands there once."""
+        """The model's tensors as stored in a folder, where a tied head and its embedding are one tensor."""
         named = (self._model.named_parameters(), self._model.named_buffers())
         once = {name for found in named for name, _ in found}
         return {name: value for name, value in self._model.state_dict().items() if name in once}
@@ -206,6 +205,6 @@ class TransformersModel:
             self._adapters |= {role}
 
     async def close(self) -> None:
-        """Forget the model."""
+        """Free the model."""
         self._worker.cancel()
         self._thread.shutdown(wait=True, cancel_futures=True)

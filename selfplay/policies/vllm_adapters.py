@@ -1,7 +1,7 @@
-"""The adapters of roles in a vLLM engine: every request names the one that it is sampled with.
+"""The roles' adapters in a vLLM engine: every request names its adapter.
 
-They lie beside the weights, which stay as they were opened. Of each version they have names of their own, so vLLM takes
-neither weights nor cached prefixes of the one before; what runs ends with the adapter that it began with.
+The weights below them never change. Each version's adapter has a new name, so vLLM reuses neither weights nor cached
+prefixes of the version before; a running request keeps its adapter.
 """
 
 import asyncio
@@ -15,20 +15,20 @@ from selfplay.agent.model import ModelError
 from selfplay.policies.weights import adapters
 
 RANKS = (1, 8, 16, 32, 64, 128, 256, 320, 512)
-"""The largest ranks that vLLM lets an engine be opened for."""
+"""The maximum LoRA ranks that vLLM accepts for an engine."""
 Rank = Annotated[int, Field(ge=0, le=RANKS[-1])]
 SECONDS = 600.0
 
 
 def lora_arguments(rank: int) -> dict[str, Any]:
-    """vLLM's arguments for an adapter of this rank for each of two roles; none for rank 0."""
+    """vLLM's arguments for one adapter of this rank per role; empty for rank 0."""
     if not rank:
         return {}
     return {"enable_lora": True, "max_loras": 2, "max_lora_rank": room_for(rank)}
 
 
 def room_for(rank: int) -> int:
-    """The rank that an engine is opened for."""
+    """The maximum rank to open an engine with."""
     return next(one for one in RANKS if one >= rank)
 
 
@@ -41,13 +41,13 @@ class VllmAdapters:
         self._numbers = itertools.count(1)
 
     def of(self, role: str) -> Any:
-        """What a request of this role names; None before there is one. Raises `ModelError` for another role."""
+        """The adapter for a request of this role; None before the first one. Raises `ModelError` for another role."""
         if self._newest and role not in self._newest:
             raise ModelError(f"there is no adapter for {role or 'no role'}, only for {', '.join(self._newest)}")
         return self._newest.get(role)
 
     async def take(self, folder: Path, version: int) -> None:
-        """Take those in a folder of weights. Raises `ModelError`, with the adapters as they were."""
+        """Use the adapters in a folder of weights. Raises `ModelError`, and then keeps the old ones."""
         from vllm.lora.request import LoRARequest
 
         found = adapters(folder)

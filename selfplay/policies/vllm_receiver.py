@@ -1,7 +1,7 @@
-"""What vLLM's workers are given beside their own methods: new weights from a folder or from the trainer.
+"""Methods added to vLLM's workers: load new weights from a folder or from the trainer.
 
-On CPU vLLM packs the weights of a linear layer when it loads them, and packs them again when they change. It forgets an
-output head that is tied to the embedding (vLLM 0.32): such a model would sample with the new layers and the first head.
+On CPU, vLLM packs the weights of linear layers when they are loaded or changed. It does not repack an output head that
+is tied to the embedding (vLLM 0.32): such a model would sample with new layers and the old head.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,7 +12,7 @@ from selfplay.policies.rendezvous import Fact, Rendezvous
 
 
 class WeightReceiver:
-    """Mixed into a worker by `worker_extension_cls`; called through `collective_rpc`. What is declared is the
+    """Mixed into a worker by `worker_extension_cls`; called through `collective_rpc`. The declared fields are the
     worker's."""
 
     rank: int
@@ -27,16 +27,16 @@ class WeightReceiver:
         self.pack_heads()
 
     def receive_weights(self, meeting: dict[str, Any], first: int, facts: Sequence[Fact]) -> None:
-        """Load the weights that rank 0 of the group sends. This worker joins it, unless it did before."""
+        """Load the weights that rank 0 of the group sends. This worker joins the group if it has not yet."""
         self.weight_group = joined(self.weight_group, Rendezvous(**meeting), first + self.rank, self.device)
         coming = self.weight_group.received(facts)
         self.reload_weights(weights_iterator=coming)
         for _ in coming:
-            pass  # what the model does not load is sent all the same
+            pass  # receive it even if the model does not load it
         self.pack_heads()
 
     def pack_heads(self) -> None:
-        """Pack the output head anew where it is packed at all."""
+        """Pack the output head again if it was packed."""
         from vllm.model_executor.layers.vocab_parallel_embedding import ParallelLMHead
 
         for layer in self.model_runner.get_model().modules():

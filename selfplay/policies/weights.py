@@ -1,5 +1,4 @@
-"""What a folder of safetensors holds, by tensor name and shape, read from the file headers alone; and whether it is a
-model's."""
+"""Tensor names and shapes of a folder of safetensors, read from the headers alone, compared with a model's."""
 
 import json
 from collections.abc import Mapping
@@ -13,7 +12,8 @@ Shapes = Mapping[str, tuple[int, ...]]
 
 
 def shapes(folder: Path) -> Shapes:
-    """Tensor -> its shape, for every safetensors file in `folder`. Raises `ModelError` for other files."""
+    """Tensor -> its shape, for every safetensors file in `folder`. Raises `ModelError` for a file that is not
+    safetensors."""
     found: dict[str, tuple[int, ...]] = {}
     for file in sorted(folder.glob("*.safetensors")):
         try:
@@ -24,8 +24,8 @@ def shapes(folder: Path) -> Shapes:
 
 
 def check_same(wanted: Shapes, found: Shapes, where: Path | str) -> None:
-    """Raises `ModelError` when what is found at `where` lacks a tensor of `wanted`, or has one of another shape:
-    engines load what they find, and would run mixed weights under the new version's name."""
+    """Raises `ModelError` if the tensors at `where` lack one of `wanted` or have another shape: an engine would load
+    what is there and run mixed weights under the new version."""
     for name, shape in wanted.items():
         if name not in found:
             count = sum(name not in found for name in wanted)
@@ -38,20 +38,22 @@ def check_same(wanted: Shapes, found: Shapes, where: Path | str) -> None:
 
 
 def adapters(folder: Path) -> dict[str, Path]:
-    """Role -> the folder of its adapter, in a folder of weights with one for each role. Raises `ModelError` where there
-    is none."""
+    """Role -> the folder of its adapter, in a folder of weights with one per role. Raises `ModelError` if there is
+    none."""
     found = {path.parent.name: path for path in sorted(folder.glob("*/adapter"))}
     if not found:
-        raise ModelError(f"{folder} holds no adapters of roles", "Was it written by `selfplay train roles=separate`?")
+        raise ModelError(
+            f"{folder} has no adapters for the roles", "Was it written by `selfplay train roles=separate`?"
+        )
     return found
 
 
 def _head(file: Path) -> dict[str, dict[str, list[int]]]:
-    """The header, after checking that the data it describes are in the file."""
+    """The header, checked against the size of the file."""
     with file.open("rb") as stream:
         size = int.from_bytes(stream.read(8), "little")
         if not 2 <= size <= MOST_HEAD:
-            raise ValueError(f"a head of {size} bytes")
+            raise ValueError(f"a header of {size} bytes")
         head: dict[str, dict[str, list[int]]] = json.loads(stream.read(size))
     end = max((tensor["data_offsets"][1] for name, tensor in head.items() if name != "__metadata__"), default=0)
     if file.stat().st_size != 8 + size + end:

@@ -1,1 +1,1 @@
-"""What people look at: tables and pages made from stored values. Knows nothing about how bugs are made."""
+"""Tables and pages for people, made from stored values. Knows nothing about how bugs are made."""

@@ -1,4 +1,4 @@
-"""The page of a run's credit: each group with its episodes, and what gives no gradient."""
+"""The page of a run's credit: each group with its episodes, and why some give no gradient."""
 
 from collections.abc import Sequence
 from itertools import groupby
@@ -17,7 +17,7 @@ NUMBERS = ("s", "tokens", "reward", "advantage")
 
 
 def credit_page(credits: Sequence[Credit], damages: Sequence[str] = ()) -> RenderableType:
-    """What `selfplay credit` shows. `damages`: what is wrong with tapes that cannot be used."""
+    """The page of `selfplay credit`. `damages`: the faults of unusable tapes."""
     groups = groupby(credits, lambda earned: (earned.episode.role, earned.episode.group))
     tables = [_table(role, group, list(members)) for (role, group), members in groups]
     trained = sum(not earned.no_gradient for earned in credits)
@@ -28,7 +28,7 @@ def credit_page(credits: Sequence[Credit], damages: Sequence[str] = ()) -> Rende
 
 
 def _table(role: str, group: str, members: Sequence[Credit]) -> Table:
-    """The episodes of one group, which are compared with each other."""
+    """The table of one group, whose episodes are compared with each other."""
     table = Table(
         title=safe(f"{role}: {group}"), title_justify="left", title_style="bold", box=SIMPLE_HEAD, pad_edge=False
     )

@@ -1,4 +1,4 @@
-"""What `selfplay doctor` found, for people."""
+"""The page of `selfplay doctor`."""
 
 from typing import Any
 

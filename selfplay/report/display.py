@@ -20,26 +20,26 @@ from selfplay.plain_text import printable
 READER_GONE = 141
 """The exit code when the reader closed the pipe: 128 plus the number of SIGPIPE."""
 FIRST_GAP, LONGEST_GAP = 2.0, 60.0
-"""Seconds without a line before a pipe gets another progress line."""
+"""Seconds without output before a pipe gets another progress line."""
 
 
 class Display(Protocol):
-    """What progress is shown on."""
+    """Where progress is shown."""
 
     def begin(self, doing: str, total: int | None) -> None:
-        """A phase begins; `total`: how much of it there is, if that is known."""
+        """A phase begins; `total`: its number of steps, if known."""
         ...
 
     def line(self, text: str) -> None:
-        """Something worth a line."""
+        """Show a line."""
         ...
 
     def page(self, page: RenderableType) -> None:
-        """Something for a terminal alone; a pipe has its lines."""
+        """Show a page on a terminal; a pipe only gets lines."""
         ...
 
     def reached(self, completed: int) -> None:
-        """So much of the phase is done."""
+        """Set how many steps of the phase are done."""
         ...
 
     def close(self) -> None: ...
@@ -76,7 +76,7 @@ class Bar:
 
 
 class PlainLines:
-    """One line per event, never wrapped. A thread reports the progress of a phase that prints nothing for long."""
+    """One line per event, never wrapped. A thread reports the progress of phases that print nothing for long."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -97,7 +97,7 @@ class PlainLines:
             self._print(text)
 
     def page(self, page: RenderableType) -> None:
-        """Nothing: see `Display`."""
+        """Does nothing, see `Display`."""
 
     def reached(self, completed: int) -> None:
         with self._lock:
@@ -112,7 +112,7 @@ class PlainLines:
         self._began, self._gap = time.monotonic(), FIRST_GAP
 
     def _phase(self) -> str:
-        if self._total is None:  # then the last line says how far it is
+        if self._total is None:  # then the last line shows the progress
             return f"{self._doing}: {self._last}" if self._last else self._doing
         return f"{self._doing}: {self._completed} of {self._total}"
 

@@ -1,4 +1,4 @@
-"""One episode for people: who played, what the policy said and did, what it saw, how the episode ended."""
+"""The page of one episode: its policy, messages, calls and observations, and how it ended."""
 
 from collections.abc import Iterator
 

@@ -14,12 +14,12 @@ from selfplay.rl.estimates import LEVEL, Estimate
 
 
 def evaluation_page(found: Evaluation | InjectorEvaluation) -> RenderableType:
-    """What `selfplay eval` shows."""
+    """The page of `selfplay eval`."""
     return injector_page(found) if isinstance(found, InjectorEvaluation) else solver_page(found)
 
 
 def injector_page(found: InjectorEvaluation) -> RenderableType:
-    """How the injections of a run ended, and what they earned against a solver."""
+    """The page of a run's injector: how its injections ended, and their rewards against a solver."""
     table = Table(title="injections", title_justify="left", header_style="bold")
     for name in ("ended", "episodes", "share"):
         table.add_column(name, justify="left" if name == "ended" else "right")
@@ -57,7 +57,7 @@ def _number(found: Estimate) -> str:
 
 
 def solver_page(found: Evaluation) -> RenderableType:
-    """A policy's attempts at the bugs of a run."""
+    """The page of a policy's attempts at the bugs of a run."""
     lines = [
         f"in brackets: {LEVEL:.0%} intervals, from resampled bugs",
         f"attempts ended: {tally(found.reasons)}",

@@ -1,4 +1,4 @@
-"""One bug for people: what was broken and where, which tests see it, what the weakening hid."""
+"""The page of one bug: what was broken and where, which tests see it, what the weakening hid."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -16,7 +16,7 @@ from selfplay.rollout.controls import CONTROLS
 
 SHOWN_IDS = 20
 SHOWN_LINES, SHOWN_FILES = 4_000, 200
-"""Of one diff; a bug of any size that makes sense is shown whole, and `--json` has all of any other."""
+"""The most lines of one diff: sensible bugs are shown whole, and `--json` has everything."""
 
 
 def bug_page(
@@ -64,7 +64,7 @@ def recorded_verdicts(bug: Bug) -> tuple[Verdict, ...]:
 
 
 def _solved(solved: Mapping[str, Mapping[str, int]]) -> list[str]:
-    """How often each policy solved it, and what that is worth to the policy that planted it (SSR section 4)."""
+    """How often each policy solved the bug, and the injector's reward for that (SSR section 4)."""
     return [
         line if policy in CONTROLS else f"{line} (injector's reward {injector_reward(True, **found):+.2f})"
         for (policy, found), line in zip(_counts(solved).items(), solve_lines(solved), strict=True)

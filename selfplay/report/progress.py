@@ -1,4 +1,4 @@
-"""What a command reports while it works: one line per finished episode, and the current phase."""
+"""Progress reports of a command: one line per finished episode, and the current phase."""
 
 from types import TracebackType
 from typing import Self
@@ -45,11 +45,11 @@ class LiveWatcher:
         return self._display
 
     def say(self, line: str) -> None:
-        """Something a user may want to know while waiting."""
+        """Show a line for the waiting user."""
         self.display.line(line)
 
     def show(self, page: RenderableType) -> None:
-        """A page, where there is a terminal."""
+        """Show a page, only on a terminal."""
         self.display.page(page)
 
     def expect(self, total: int | None, doing: str = "solving") -> None:

@@ -11,12 +11,12 @@ from selfplay.report.tables import safe
 
 NO_BUGS = "no bugs to tell of"
 MEASURED = ("worlds searched for leaks", "gold patch resolved", "untouched world resolved")
-"""The figures that an imported task has, too."""
+"""The figures that imported tasks also have."""
 
 
 def quality_report(summary: Mapping[str, Any]) -> RenderableType:
     """The quality gates and the solve rates of `summary.json`."""
-    made = not summary.get("imported")  # of tasks that others made, only what was measured here can be told
+    made = not summary.get("imported")  # for imported tasks, only what was measured here is known
     parts: list[RenderableType] = [quality_table(summary["quality"], summary["solving"], made)]
     if summary["solving"]:
         parts.append(solve_table(summary["solving"]))
@@ -24,7 +24,7 @@ def quality_report(summary: Mapping[str, Any]) -> RenderableType:
 
 
 def quality_table(quality: Mapping[str, Any], solving: Mapping[str, Any], made: bool = True) -> Table:
-    """A line per figure; of bugs that were not `made` here, those of their worlds and controls alone."""
+    """A line per figure; for bugs that were not `made` here, only those of worlds and controls."""
     table = Table(title="Quality", title_justify="left", header_style="bold")
     table.add_column("figure")
     table.add_column("value")
@@ -93,7 +93,7 @@ def _spread(value: Mapping[str, float] | None) -> str:
 
 
 def _hidden(value: Mapping[str, float] | None) -> str:
-    """How many of the deciding tests a solver is not shown."""
+    """The share of deciding tests that solvers are not shown."""
     if value is None:
         return NO_BUGS
     if not value["most"]:

@@ -1,4 +1,4 @@
-"""The repositories of a run, a line each: what was made of them, what that took, and why there is not more."""
+"""The repositories of a run, one line each: their bugs, cost, and why there are no more bugs."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -11,7 +11,7 @@ from selfplay.report.tables import safe
 
 
 def repository_page(rows: Sequence[Mapping[str, Any]]) -> RenderableType:
-    """A table, and below it why a repository gave fewer bugs than were asked for, and what to do. `rows` as in
+    """A table, and below it why repositories gave fewer bugs than requested, and what to do. `rows` as in
     `summary.json`."""
     table = Table(title="Repositories", title_justify="left", header_style="bold")
     table.add_column("repository", overflow="fold")
@@ -30,7 +30,7 @@ def repository_page(rows: Sequence[Mapping[str, Any]]) -> RenderableType:
 
 
 def _lacks(row: Mapping[str, Any]) -> bool:
-    """Of a training run, which asks for no number of bugs: it was benched."""
+    """Whether a repository of a training run, which requests no number of bugs, was benched."""
     return bool(row["bugs"] < row["wanted"] or (row["stopped"] and not row["wanted"]))
 
 

@@ -36,7 +36,7 @@ def run_page(summary: Mapping[str, Any], out: Path) -> RenderableType:
 
 def _lines(summary: Mapping[str, Any], out: Path) -> Iterator[str]:
     figures = summary["figures"]
-    wanted = summary.get("wanted", sum(row["wanted"] for row in summary["repositories"]))  # not written yet: they say
+    wanted = summary.get("wanted", sum(row["wanted"] for row in summary["repositories"]))  # no summary written yet
     yield f"{figures['bugs']} of {count(wanted, 'bug')} ({summary.get('stopped', 'not finished')}) in {out}"
     yield _made(figures)
     yield from lost_lines(figures)
@@ -49,7 +49,7 @@ def _lines(summary: Mapping[str, Any], out: Path) -> Iterator[str]:
 
 
 def _suite(suite: Mapping[str, Any] | None) -> Iterator[str]:
-    """The suite of a run's one repository."""
+    """The suite of a run with one repository."""
     if suite is None:
         return
     size = f"{count(suite['tests'], 'test')} in {count(suite['files'], 'file')}"

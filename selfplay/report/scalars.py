@@ -10,17 +10,17 @@ from selfplay.loop.metrics import Figures, number
 from selfplay.policies.tokenizer import imported
 
 FOLDER = "tensorboard"
-"""In a run's folder."""
+"""The folder for TensorBoard in a run's folder."""
 FILES = "events.out.tfevents.*"
 
 
 def require_tensorboard() -> None:
-    """Raises `ModelError`, which says how to install it, where the package is missing."""
+    """Raises a `ModelError` that says how to install the package if it is missing."""
     imported("tensorboard", "tensorboard")
 
 
 def flattened(figures: Figures) -> dict[str, float]:
-    """Every number of a step by its place, as in `rollouts/solver/reward/mean`. A name's own slash becomes a word:
+    """Every number of a step by its place, as in `rollouts/solver/reward/mean`. A slash inside a name becomes `of`:
     groups with 3 of 4 attempts solved are `rollouts/solver/groups/3 of 4`."""
     found: dict[str, float] = {}
     for name, value in figures.items():
@@ -34,8 +34,8 @@ def flattened(figures: Figures) -> dict[str, float]:
 
 @contextmanager
 def scalars(folder: Path, history: Sequence[Figures]) -> Iterator[Callable[[Figures], None]]:
-    """A function that writes a step's figures. What `folder` holds is written anew from `history` first: a run that was
-    killed between a step and its figures would lack them, or have them twice."""
+    """A function that writes a step's figures. First `folder` is rewritten from `history`, since figures could be
+    missing or double after a kill."""
     require_tensorboard()
     from tensorboard.compat.proto.event_pb2 import Event
     from tensorboard.compat.proto.summary_pb2 import Summary

@@ -1,4 +1,4 @@
-"""Tables for the terminal. All text from a repository is escaped: it may not style or hide anything."""
+"""Tables for the terminal. All text from a repository is escaped, so that it cannot style or hide anything."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
@@ -45,7 +45,7 @@ def bug_table(rows: Sequence[Mapping[str, Any]], controls: Sequence[str] = ()) -
 
 
 def second_order_table(rows: Sequence[Mapping[str, Any]], controls: Sequence[str] = ()) -> Table:
-    """The second-order bugs of a run, a line each."""
+    """The second-order bugs of a run, one per line."""
     table = Table(title="Second-order bugs", title_justify="left", header_style="bold")
     table.add_column("bug", no_wrap=True)
     table.add_column("made of", overflow="fold")
@@ -60,7 +60,7 @@ def second_order_table(rows: Sequence[Mapping[str, Any]], controls: Sequence[str
 
 
 def imported_table(rows: Sequence[Mapping[str, Any]], controls: Sequence[str] = ()) -> Table:
-    """The tasks that other tools made, a line each."""
+    """The imported tasks of a run, one per line."""
     table = Table(title="Imported tasks", title_justify="left", header_style="bold")
     table.add_column("task", overflow="fold")
     table.add_column("of", overflow="fold")

@@ -1,5 +1,5 @@
-"""The page of a training run: its last steps, and the newest one in detail. Made from the figures of the steps, which
-may be a stranger's: read as typed values, and nothing in them styles the terminal."""
+"""The page of a training run: its last steps, and the newest one in detail. The figures are untrusted: they are read as
+typed values, and nothing in them styles the terminal."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -12,20 +12,20 @@ from selfplay.loop.monitors import Monitors, alarms
 from selfplay.report.tables import safe
 
 MOST_ROWS = 12
-"""The newest steps, a row each."""
+"""How many of the newest steps are shown."""
 WIDEST = 24
-"""Characters of the longest bar."""
+"""The width of the longest bar in characters."""
 COLUMNS = (
     "step", "weights", "injector's reward", "solver's reward", "valid", "solved", "teach", "ratio", "clipped",
     "entropy", "seconds",
 )  # fmt: skip
 ROLES = ("injector", "solver")
 NAMED = 40
-"""Characters of a name out of the figures."""
+"""The most characters of a name from the figures."""
 
 
 def training_page(history: Sequence[Figures], monitors: Monitors = Monitors()) -> RenderableType:
-    """The whole page; says so where no step is finished."""
+    """The whole page, or a note that no step is finished."""
     if not history:
         return safe("training: no step is finished")
     return Group(steps_table(history), safe("\n".join(last_step(history, monitors))))
@@ -61,8 +61,8 @@ def _cells(step: Figures) -> Iterator[str]:
 
 
 def last_step(history: Sequence[Figures], monitors: Monitors) -> Iterator[str]:
-    """The newest step in detail: groups by solve rate, artifacts by check, staleness, ratios, tokens a second, and what
-    is beyond the limits of the monitors."""
+    """The newest step in detail: groups by solve rate, artifacts by check, staleness, ratios, tokens per second, and
+    monitors beyond their limits."""
     step = history[-1]
     groups = counts(step, "rollouts", "solver", "groups")
     if groups:
@@ -101,7 +101,7 @@ def _of_role(step: Figures, role: str) -> Iterator[str]:
 
 
 def _speeds(step: Figures) -> Iterator[str]:
-    """Seconds by phase; what was sampled by the seconds of the step, what was trained by those of the update."""
+    """Seconds by phase; sampled tokens per second of the step, trained tokens per second of the update."""
     phases = {
         name[:NAMED]: seconds for name in part(step, "phases") if (seconds := number(step, "phases", name)) is not None
     }

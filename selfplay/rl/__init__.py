@@ -5,15 +5,15 @@ Plain numbers, without torch:
     advantages   rewards of a group -> how much better than its group each episode was
     credit       the rules of credit: episodes of both roles -> reward, advantage, or why there is no gradient
     credit_table the same rules in words, which `docs/credit.md` shows
-    filters      what takes a rollout out of a batch, by name
+    filters      named filters that drop rollouts from a batch
     estimates    pass@k and intervals over bugs
 
 Tensors:
     masking      values outside the mask never matter; which token belongs to which sequence
     ratios       new policy over old policy, by token and by sequence
     corrections  the trainer's probabilities against the engine's: truncated importance sampling, IcePop
-    losses       one loss a token: PPO, CISPO, GSPO, cross entropy
-    normalise    losses of tokens -> one number that does not depend on how a batch was cut
+    losses       one loss per token: PPO, CISPO, GSPO, cross entropy
+    normalise    losses of tokens -> one number, however the batch was split
 
 A tensor of tokens has any shape: packed `[tokens]` or padded `[sequences, length]`. Masks are boolean, True where a
 token was sampled by the policy and is trained on. Log-probabilities are natural logarithms, float32 or finer.

@@ -1,10 +1,10 @@
 """Advantages: how much better each episode was than the episodes it is compared with.
 
 Each function takes the rewards of *one* group (the attempts at one bug; the injections from one prompt) and returns one
-advantage an episode, in their order, in units of reward unless it says otherwise. A group of one gives 0: there is
-nothing to compare with. Equal rewards give exactly 0. All raise `ValueError` for a reward that is not a finite number.
+advantage per episode, in order, in units of reward unless stated. A group of one gives 0. Equal rewards give exactly 0.
+All raise `ValueError` for a reward that is not a finite number.
 
-Whoever has sampled no token belongs in no group: it would shift the baseline of the others and learn nothing itself
+An episode without sampled tokens must not be in a group: it would shift the others' baseline and learn nothing
 (`credit` leaves it out).
 """
 
@@ -21,8 +21,8 @@ def length_weighted(rewards: Sequence[float], tokens: Sequence[int]) -> list[flo
     """A_i = R_i - mu, mu = sum(n_i R_i) / sum(n_i) with n_i the sampled tokens of episode i: the mean return over the
     group's tokens, no deviation. CWM's (arXiv 2510.02387), which SSR uses, and the default.
 
-    Every token of an episode has its advantage, so those of the group's tokens sum to 0. Raises `ValueError` for
-    another number of counts than rewards, and for a count below 1.
+    Every token of an episode has its advantage, so those of the group's tokens sum to 0. Raises `ValueError` unless
+    there is a count of at least 1 for each reward.
     """
     if len(tokens) != len(rewards) or any(count < 1 for count in tokens):
         raise ValueError(f"{len(rewards)} rewards need as many counts of at least 1 token, not {list(tokens)}")
@@ -49,8 +49,8 @@ def standardised(rewards: Sequence[float], deviation: Deviation = "sample", epsi
 
 
 def leave_one_out(rewards: Sequence[float]) -> list[float]:
-    """A_i = R_i - mean of the others = n / (n - 1) (R_i - mean(R)): RLOO (arXiv 2402.14740). Unbiased: an episode is no
-    part of its own baseline."""
+    """A_i = R_i - mean of the others = n / (n - 1) (R_i - mean(R)): RLOO (arXiv 2402.14740). Unbiased: an episode is
+    not part of its own baseline."""
     return [centre * len(rewards) / max(len(rewards) - 1, 1) for centre in centred(rewards)]
 
 
@@ -69,8 +69,8 @@ def maximum_likelihood(rewards: Sequence[float]) -> list[float]:
 
 
 def two_level(proposers: Sequence[float], solvers: Sequence[Sequence[float]]) -> tuple[list[float], list[list[float]]]:
-    """The proposers' rewards centred across their group, the solvers' within each proposal: two roles whose interests
-    oppose, and problems of different difficulty, are never compared (prime-rl's hierarchical GRPO).
+    """The proposers' rewards centred across their group, the solvers' within each proposal: opposing roles, and
+    problems of different difficulty, are never compared (prime-rl's hierarchical GRPO).
 
     Raises `ValueError` unless there is one group of solvers for each proposer.
     """
@@ -82,8 +82,8 @@ def two_level(proposers: Sequence[float], solvers: Sequence[Sequence[float]]) ->
 def discounted_returns(rewards: Sequence[float], mask: Sequence[bool], gamma: float = 1.0) -> list[float]:
     """G_t = r_t + gamma G_{t+1} for the tokens of one episode: the returns of REINFORCE++ (arXiv 2501.03262).
 
-    `rewards`: one a token. `mask`: a token outside it ends what came before, so nothing flows back across it, as in
-    verl. Raises `ValueError` for a mask of another length.
+    `rewards`: one per token. `mask`: no return flows back across a token outside it, as in verl. Raises `ValueError`
+    for a mask of another length.
     """
     _refuse_not_finite(rewards)
     found, following = [], 0.0
@@ -95,12 +95,12 @@ def discounted_returns(rewards: Sequence[float], mask: Sequence[bool], gamma: fl
 
 
 def unweighted(estimator: Callable[[Sequence[float]], list[float]]) -> Estimator:
-    """The estimator for a place that hands over lengths too."""
+    """The estimator with an ignored argument for lengths."""
     return lambda rewards, tokens: estimator(rewards)
 
 
 def _mean(rewards: Sequence[float], weights: Sequence[int] = ()) -> float:
-    """The weighted mean, taken from the first reward, so that equal rewards have it exactly."""
+    """The weighted mean, computed as an offset from the first reward, so that it is exact for equal rewards."""
     _refuse_not_finite(rewards)
     if not rewards:
         return 0.0

@@ -1,9 +1,9 @@
-"""The rules of credit: from finished episodes of both roles to a reward and an advantage each, or to the reason why an
-episode gives no gradient. Where the paper is silent, this module decides; `credit_table.RULES` says each rule in words,
+"""The rules of credit: finished episodes of both roles -> a reward and an advantage each, or the reason why an episode
+gives no gradient. Where the paper is silent, this module decides; `credit_table.RULES` has each rule in words, and
 `docs/credit.md` shows them.
 
-The caller hands over the episodes of a batch whose solver groups are done. An injector episode waits until the attempts
-at its bug are: its reward depends on them.
+The caller passes a batch of episodes whose solver groups are finished: an injector's reward depends on the attempts at
+its bug.
 """
 
 import random
@@ -41,12 +41,11 @@ class Reason(StrEnum):
 @dataclass(frozen=True)
 class CreditedEpisode:
     """One episode, as credit sees it. `group`: the episodes it is compared with. `outcome`: one of its role's
-    `OUTCOMES`, ignored where `lost`: the machine lost it, so that it says nothing of the policy.
+    `OUTCOMES`, ignored if `lost`: the machine lost it, so it says nothing about the policy.
 
-    `bug`: the one that a valid injection made, or that an attempt is at. `order`: of that bug, 2 for an attempt at one
-    that holds a failed patch. `tokens`: how many the policy sampled that can be trained on. `damaged`: its tape cannot
-    be read. `prompt`: anything that tells two prompts apart, for instance a hash; empty where it is not known.
-    `opponent`: a frozen policy played it.
+    `bug`: the bug that a valid injection made, or that was attempted. `order`: the bug's order; 2 if it contains a
+    failed patch. `tokens`: how many sampled tokens can be trained on. `damaged`: its tape cannot be read. `prompt`:
+    identifies the prompt, for instance a hash; empty if unknown. `opponent`: a frozen policy played it.
     """
 
     role: Role
@@ -64,11 +63,11 @@ class CreditedEpisode:
 
 @dataclass(frozen=True)
 class CreditRules:
-    """What a recipe may choose. `attempts`: how many are planned for each bug; 0: as many as are handed over.
+    """The choices of a recipe. `attempts`: planned for each bug; 0: as many as are passed.
 
-    `valid`: the reward of a valid bug from (solved, attempts); `needs_attempts` False: it depends on neither, as in the
-    consistency-only ablation. `length_penalty`: added to every reward, from the sampled tokens. `shuffled`: the members
-    of a group exchange rewards by lot, the control of an experiment: nothing can be learned from them.
+    `valid`: the reward of a valid bug from (solved, attempts); `needs_attempts` False: it ignores both, as in the
+    consistency-only ablation. `length_penalty`: added to every reward, from the sampled tokens. `shuffled`: rewards are
+    shuffled within each group, as a control experiment: nothing can be learned from them.
     """
 
     attempts: int = 0
@@ -87,9 +86,9 @@ class CreditRules:
 
 @dataclass(frozen=True)
 class Credit:
-    """What an episode earned. `reward` is None where it has none; `advantage` is 0 where there is a `reason`, and the
-    same for all its tokens otherwise. `solved` of `attempts`: the counted attempts at its bug, which make s.
-    `taken_by`: the filter that took it out of a batch after all (`filters`); its advantage stays for others to see."""
+    """What an episode earned. `reward` is None if it has none; `advantage` is 0 if there is a `reason`, else the same
+    for all its tokens. `solved` of `attempts`: the counted attempts at its bug, which give s. `taken_by`: the filter
+    that dropped it (`filters`); it keeps its advantage."""
 
     episode: CreditedEpisode
     reward: float | None
@@ -101,13 +100,13 @@ class Credit:
 
     @property
     def no_gradient(self) -> str:
-        """Why it gives no gradient; empty where it gives one."""
+        """Why it gives no gradient; empty if it gives one."""
         return str(self.reason or "") or self.taken_by
 
 
 @dataclass(frozen=True)
 class _Tally:
-    """The attempts at one bug: those that resolved it, those that count, and those that were planned."""
+    """The numbers of attempts at one bug: resolved, counted, planned."""
 
     solved: int
     counted: int
@@ -121,8 +120,8 @@ class _Tally:
 def credit(episodes: Sequence[CreditedEpisode], rules: CreditRules = CreditRules()) -> list[Credit]:
     """The credit of each episode, in their order.
 
-    Raises `ValueError` for episodes that break an invariant: an outcome that is not its role's, a valid injection or an
-    attempt without a bug, a solver group of two bugs, an injector group of two prompts.
+    Raises `ValueError` for an outcome of the other role, a valid injection or an attempt without a bug, a solver group
+    with two bugs, and an injector group with two prompts.
     """
     for episode in episodes:
         _check(episode)
@@ -163,7 +162,7 @@ def _tallies(episodes: Sequence[CreditedEpisode], planned: int) -> dict[tuple[st
 
 
 def _rewarded(episode: CreditedEpisode, tallies: dict[tuple[str, int], _Tally], rules: CreditRules) -> Credit:
-    """Its reward, or why it has none. An injector's depends on attempts of order 1, at the bug itself."""
+    """Its reward, or why it has none. An injector's depends on the attempts of order 1, at the bug itself."""
     tally = tallies.get((episode.bug, episode.order), _Tally(0, 0, 0))
     earned = Credit(episode, None, solved=tally.solved, attempts=tally.counted)
     if episode.lost:
@@ -185,7 +184,7 @@ def _rewarded(episode: CreditedEpisode, tallies: dict[tuple[str, int], _Tally], 
 
 
 def _untrained(episode: CreditedEpisode) -> Reason | None:
-    """Why an episode that has a reward can teach nothing; None where it can."""
+    """Why an episode with a reward gives no gradient; None if it gives one."""
     if episode.opponent:
         return Reason.OPPONENT
     if episode.damaged:
@@ -194,7 +193,7 @@ def _untrained(episode: CreditedEpisode) -> Reason | None:
 
 
 def _shuffled(members: Sequence[Credit]) -> list[Credit]:
-    """The members with each other's rewards, by a lot that their names draw: the same again when a run is resumed."""
+    """The members with shuffled rewards; their names seed the shuffle, so a resumed run repeats it."""
     earned = [member.reward for member in members]
     random.Random("\n".join(member.episode.name for member in members)).shuffle(earned)
     return [replace(member, reward=reward) for member, reward in zip(members, earned, strict=True)]
@@ -226,7 +225,7 @@ def _check(episode: CreditedEpisode) -> None:
 
 
 def _check_groups(episodes: Sequence[CreditedEpisode]) -> None:
-    """Members of a group answered the same question."""
+    """Raises `ValueError` unless a group's members share their bug or prompt."""
     asked: dict[tuple[str, str, str], object] = {}
     for episode in episodes:
         questions: dict[str, object] = {"prompts": episode.prompt} if episode.prompt else {}

@@ -1,4 +1,4 @@
-"""The rules of credit in words, one row a rule, and a batch with its credit as a table. `docs/credit.md` shows both;
+"""The rules of credit in words, one row per rule, and a batch's credit as a table. `docs/credit.md` shows both;
 each rule has a test by its name.
 """
 
@@ -13,8 +13,8 @@ CREDIT_COLUMNS = ("episode", "role", "group", "outcome", "s", "tokens", "reward"
 
 @dataclass(frozen=True)
 class Rule:
-    """`reward` and `gradient`: what the episode gets in this case. `counts`: what it does to s, the solve rate of its
-    bug, and to others' baselines. `source`: stated by the paper, or decided here because it is not."""
+    """`reward` and `gradient`: what the episode gets in this case. `counts`: its effect on s, the solve rate of its
+    bug, and on others' baselines. `source`: stated by the paper, or decided here."""
 
     name: str
     case: str
@@ -28,7 +28,7 @@ def rules_of_credit(rules: CreditRules = CreditRules()) -> tuple[Rule, ...]:
     """The rules, with these numbers in them."""
     return (
         Rule(
-            "invalid", "injector: a check fails, nothing was submitted, or what was is no artifact",
+            "invalid", "injector: a check fails, nothing was submitted, or the submission is not an artifact",
             f"{rules.invalid:g}", "yes", "in the baseline", PAPER,
         ),
         Rule(
@@ -46,7 +46,7 @@ def rules_of_credit(rules: CreditRules = CreditRules()) -> tuple[Rule, ...]:
             "none", "no, counted", "not in the baseline", OURS,
         ),
         Rule(
-            "resolved", "solver: every F2P and P2P test is there and passes",
+            "resolved", "solver: every F2P and P2P test runs and passes",
             f"{rules.resolved:+g}", "yes", "a success in s", PAPER,
         ),
         Rule(
@@ -89,14 +89,14 @@ def rules_of_credit(rules: CreditRules = CreditRules()) -> tuple[Rule, ...]:
             "as above", "no, counted", "in s, not in the baseline", OURS,
         ),
         Rule(
-            "alone", "nobody else in its group has both a reward and a whole tape of tokens",
+            "alone", "no other episode of its group has both a reward and a whole tape of tokens",
             "as above", "no, counted", "in s", OURS,
         ),
         Rule(
             "zero advantage", "its reward is the baseline", "as above", "no, counted", "in s, in the baseline", PAPER,
         ),
         Rule(
-            "filtered", "a filter takes it: stale, gibberish, truncated, timed out, out of turns, too long",
+            "filtered", "a filter drops it: stale, gibberish, truncated, timed out, out of turns, too long",
             "as above", "no, counted", "in s, in the baseline", OURS,
         ),
     )  # fmt: skip
@@ -121,7 +121,7 @@ def credit_row(earned: Credit) -> tuple[str, ...]:
 
 
 def markdown_credits(credits: Iterable[Credit]) -> str:
-    """A batch with what each of its episodes earned, as a Markdown table."""
+    """What each episode of a batch earned, as a Markdown table."""
     return _markdown(CREDIT_COLUMNS, map(credit_row, credits))
 
 

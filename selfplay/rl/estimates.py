@@ -1,7 +1,7 @@
 """Estimates from repeated attempts at the same bugs: pass@k, and how sure a mean over bugs is.
 
-Intervals resample bugs, not attempts: attempts at one bug are not independent, and what one wants to know is how a
-policy would do on other bugs of this kind.
+Intervals resample bugs, not attempts: attempts at one bug are not independent, and the question is how a policy would
+do on other bugs of this kind.
 """
 
 import math
@@ -16,7 +16,8 @@ LEVEL = 0.95
 
 @dataclass(frozen=True)
 class Estimate:
-    """A mean over bugs, and the interval that holds `LEVEL` of the means of resampled bugs; none of one bug alone."""
+    """A mean over bugs, and the interval that contains `LEVEL` of the means of resampled bugs; no interval for one
+    bug."""
 
     mean: float
     low: float | None = None

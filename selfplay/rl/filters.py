@@ -1,8 +1,8 @@
-"""Filters: what takes a rollout out of a batch although it has a reward. Each is a question about one rollout; a name
-goes with each, so that whoever is missing in a batch can be counted and shown.
+"""Filters drop rollouts from a batch although they have a reward. Each is a named predicate of one rollout, so that
+dropped rollouts can be counted and shown.
 
-A filter takes the gradient and nothing else: the rollout stays in its group's baseline and in its bug's solve rate. Its
-tokens must not be counted in the denominator of the loss either, or they dilute the others.
+A filter removes only the gradient: the rollout stays in its group's baseline and its bug's solve rate. Its tokens must
+not count in the denominator of the loss, or they would dilute the others.
 """
 
 import math
@@ -18,8 +18,8 @@ TURN_LIMITED = frozenset({"out_of_calls"})
 @dataclass(frozen=True)
 class Sampled:
     """What filters look at. `age`: how many policy versions ago its *oldest* token was sampled. `finish`: why the
-    episode ended. `ids` and `logprobs`: the sampled tokens (no prompt, no observation) and what the engine gave them,
-    as plain numbers."""
+    episode ended. `ids` and `logprobs`: the sampled tokens (no prompt, no observation) and their log-probabilities in
+    the engine."""
 
     advantage: float
     age: int = 0
@@ -32,8 +32,8 @@ Filter = Callable[[Sampled], bool]
 
 
 def zero_advantage(rollout: Sampled, tolerance: float = 1e-9) -> bool:
-    """It was as good as its group: its gradient is 0, and CWM skips it to fill batches with others (DAPO's dynamic
-    sampling too). `tolerance`: what rounding leaves of a zero."""
+    """It was as good as its group: its gradient is 0, and CWM fills batches with other rollouts (as DAPO's dynamic
+    sampling). `tolerance`: for rounding."""
     return abs(rollout.advantage) <= tolerance
 
 
@@ -46,11 +46,11 @@ def stale(rollout: Sampled, most: int = 8) -> bool:
 
 
 def gibberish(rollout: Sampled, vocabulary: int, rare: int = 100_000, offset: float = 2.0) -> bool:
-    """It holds a token that is rare (id above `rare`: byte-pair ids are in the order of merges) and was sampled with a
-    log-probability below -log(vocabulary) - offset, less than a uniform draw has: CWM's sign of a policy that comes
-    apart (arXiv 2510.02387, section 5.2). A vocabulary of fewer ids than `rare` needs a lower one.
+    """It has a rare token (id above `rare`: byte-pair ids are in the order of merges) that was sampled with a
+    log-probability below -log(vocabulary) - offset, less likely than a uniform draw: CWM's sign of a collapsing policy
+    (arXiv 2510.02387, section 5.2). Small vocabularies need a lower `rare`.
 
-    Raises `ValueError` for another number of log-probabilities than ids.
+    Raises `ValueError` unless there is a log-probability for each id.
     """
     limit = -math.log(vocabulary) - offset
     pairs = zip(rollout.ids, rollout.logprobs, strict=True)
@@ -58,12 +58,12 @@ def gibberish(rollout: Sampled, vocabulary: int, rare: int = 100_000, offset: fl
 
 
 def truncated(rollout: Sampled) -> bool:
-    """The model's context ended it, so its reward says little of it (DAPO's overlong filtering)."""
+    """The model's context ended it, so its reward says little (DAPO's overlong filtering)."""
     return rollout.finish in TRUNCATED
 
 
 def timed_out(rollout: Sampled) -> bool:
-    """The clock ended it: on a slower machine it fails more often, which is not the policy's doing."""
+    """The clock ended it: this happens more often on a slower machine, which is not the policy's fault."""
     return rollout.finish in TIMED_OUT
 
 
@@ -79,9 +79,10 @@ FILTERS: Mapping[str, Filter] = {
     "timed-out": timed_out,
     "turn-limited": turn_limited,
 }
-"""Those that need nothing of the model, by name. `gibberish` needs the size of its vocabulary (`functools.partial`)."""
+"""The filters that need no facts about the model, by name. `gibberish` needs its vocabulary size
+(`functools.partial`)."""
 
 
 def taken_by(rollout: Sampled, filters: Mapping[str, Filter]) -> str | None:
-    """The name of the first filter that takes it; None for a rollout that is trained on."""
+    """The name of the first filter that drops it; None for a rollout that is trained on."""
     return next((name for name, takes in filters.items() if takes(rollout)), None)

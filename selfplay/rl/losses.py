@@ -1,7 +1,7 @@
-"""One loss a token, 0 outside the mask, to be minimised. `normalise` makes one number of them; before that they may be
-multiplied by the weights of `corrections`.
+"""One loss per token, 0 outside the mask, to be minimised. `normalise` turns them into one number; before that they may
+be multiplied by the weights of `corrections`.
 
-`ratio`: from `ratios`, with its gradient. `advantages`: one a token, the same shape; they carry no gradient.
+`ratio`: from `ratios`, with its gradient. `advantages`: one per token, without gradient.
 """
 
 import torch
@@ -13,7 +13,7 @@ from selfplay.rl.masking import inside
 def ppo(
     ratio: Tensor, advantages: Tensor, mask: Tensor, low: float = 0.2, high: float = 0.25, dual: float | None = None
 ) -> Tensor:
-    """-min(r A, clip(r, 1 - low, 1 + high) A) (PPO, arXiv 1707.06347). With a `sequence_ratio` it is GSPO's, to be
+    """-min(r A, clip(r, 1 - low, 1 + high) A) (PPO, arXiv 1707.06347). With a `sequence_ratio` it is GSPO's loss, to be
     normalised by sequence.
 
     `high` above `low` is clip-higher (DAPO, arXiv 2503.14476): an unlikely token may grow by more than it may shrink.

@@ -1,7 +1,7 @@
 """Values outside the mask never matter, and every token knows its sequence.
 
 0 times NaN is NaN, and so is 0 times infinity in a backward pass: multiplying by a mask after the fact lets padding
-leak. So whatever stands outside the mask is replaced *before* anything is computed from it.
+leak. So values outside the mask are replaced *before* anything is computed from them.
 
 `sequence`: an integer tensor of the mask's shape that numbers the sequences of a batch from 0, so that packed and
 padded batches are one case.
@@ -12,7 +12,7 @@ from torch import Tensor
 
 
 def inside(values: Tensor, mask: Tensor) -> Tensor:
-    """`values` where the mask is True, 0 elsewhere; so is their gradient.
+    """`values` where the mask is True, 0 elsewhere; likewise their gradient.
 
     Raises `ValueError` for a mask of another shape, or one that is not boolean.
     """

@@ -1,8 +1,8 @@
-"""Importance ratios: how much likelier the policy in training makes what an older one sampled.
+"""Importance ratios: the probability of the sampled tokens under the policy in training over that under an older one.
 
 `new` and `old`: log-probabilities of the sampled tokens, any shape; `mask`: the same shape. Ratios are 1 outside the
-mask. Log ratios are held to +-20, as in verl: e^20 is far beyond any clip, and e^89 is infinite in float32, whose
-gradient is NaN even where a clip discards it.
+mask. Log ratios are clamped to +-20, as in verl: e^20 is far beyond any clip, and e^89 is infinite in float32, with a
+NaN gradient even if a clip discards it.
 """
 
 from torch import Tensor
@@ -32,5 +32,5 @@ def sequence_ratio(new: Tensor, old: Tensor, mask: Tensor, sequence: Tensor) -> 
 
 
 def bounded_exp(log_ratios: Tensor) -> Tensor:
-    """e to the log ratio, which is held to +-`MOST_LOG_RATIO`; the gradient beyond is 0."""
+    """exp of the log ratio, clamped to +-`MOST_LOG_RATIO`; the gradient beyond is 0."""
     return log_ratios.clamp(-MOST_LOG_RATIO, MOST_LOG_RATIO).exp()

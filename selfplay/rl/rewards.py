@@ -1,8 +1,8 @@
 """The reward of an episode, from its outcome (SSR section 4, arXiv 2512.18552, and other shapes worth a comparison).
 
 s = solved / attempts is the share of a bug's solver attempts that fully fix it. The functions of `solved` and
-`attempts` give the reward of a *valid* bug and raise `ValueError` for counts that cannot be; what an invalid proposal
-and a duplicate earn is a number of `credit.Rules`.
+`attempts` give the reward of a *valid* bug and raise `ValueError` for impossible counts; `credit.Rules` has the rewards
+of invalid and duplicate proposals.
 """
 
 from collections.abc import Callable
@@ -19,7 +19,7 @@ def solve_rate(solved: int, attempts: int) -> float:
 
 
 def ssr(solved: int, attempts: int, alpha: float = 0.8) -> float:
-    """-alpha where nobody or everybody solves it, else 1 - (1 + alpha) s. SSR's own, `alpha` too."""
+    """-alpha if no attempt or every attempt solves it, else 1 - (1 + alpha) s. SSR's reward, with its `alpha`."""
     s = solve_rate(solved, attempts)
     return 1.0 - (1.0 + alpha) * s if 0.0 < s < 1.0 else -alpha
 
@@ -30,7 +30,7 @@ def consistency(solved: int = 0, attempts: int = 0) -> float:
 
 
 def absolute_zero(solved: int, attempts: int) -> float:
-    """1 - s, and 0 where nobody or everybody solves it (Absolute Zero, arXiv 2505.03335)."""
+    """1 - s, but 0 if no attempt or every attempt solves it (Absolute Zero, arXiv 2505.03335)."""
     s = solve_rate(solved, attempts)
     return 1.0 - s if 0.0 < s < 1.0 else 0.0
 
@@ -38,7 +38,7 @@ def absolute_zero(solved: int, attempts: int) -> float:
 def beta(solved: int, attempts: int, a: float = 1.0, b: float = 1.0) -> float:
     """s^a (1 - s)^b, highest at s = a / (a + b), 0 at both ends. Not scaled: at most 0.25 for a = b = 1.
 
-    Raises `ValueError` for exponents that are not above 0, with which an end would earn 0^0 = 1.
+    Raises `ValueError` for exponents that are not above 0: they would give 0^0 = 1 at an end.
     """
     if a <= 0 or b <= 0:
         raise ValueError(f"exponents above 0, not {a} and {b}")
@@ -52,12 +52,12 @@ def injector_reward(valid: bool, solved: int = 0, attempts: int = 0, alpha: floa
 
 
 def solver_reward(resolved: bool, cheated: bool = False) -> float:
-    """+1 if every F2P and P2P test is there and passes, else -1. A patch that cheats has failed, whatever passes."""
+    """+1 if every F2P and P2P test runs and passes, else -1. A patch that cheats has failed, whatever passes."""
     return 1.0 if resolved and not cheated else -1.0
 
 
 def length_penalty(tokens: int, free: int, longest: int, most: float = 1.0) -> float:
-    """What is added to a reward for length: 0 up to `free` sampled tokens, then falling in a straight line to -`most`
+    """The length penalty to add to a reward: 0 up to `free` sampled tokens, then falling in a straight line to -`most`
     at `longest` and beyond (DAPO's soft overlong punishment, arXiv 2503.14476).
 
     Raises `ValueError` unless 0 <= free < longest and most >= 0.

@@ -1,1 +1,1 @@
-"""The roles that one policy plays: the prompt of each, its tools, and what is collected from its episode."""
+"""The roles that one policy plays: each with its prompt, its tools, and what is collected from its episodes."""

@@ -1,4 +1,4 @@
-"""The part of the prompt that all roles share: where the model is, its tools, its budget."""
+"""The part of the prompt that all roles share: the place, the tools, the budget."""
 
 from selfplay import prompts
 from selfplay.agent import call_format

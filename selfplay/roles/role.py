@@ -16,8 +16,8 @@ Converse = Callable[[tuple[Message, ...]], Conversation]
 
 @dataclass(frozen=True)
 class Role(Generic[T]):
-    """A role whose task is a `T`. `hand_in`: the file names that a submission contains; empty when the repository
-    itself is submitted. `prompt`: the task in words. `key`: a name for the task's episode that is unique in the run.
+    """A role whose task is a `T`. `hand_in`: the file names of a submission; empty if the repository itself is
+    submitted. `prompt`: the task in words. `key`: a unique name for the task's episode in the run.
 
     `staged`: makes the policy for a model that plays the role in several conversations. It takes the task, the policy's
     name, a function that begins a conversation, and whether calls are native. None for a role that is always one

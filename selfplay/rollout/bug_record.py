@@ -20,8 +20,8 @@ from selfplay.version import VERSION
 
 @dataclass(frozen=True)
 class Origin:
-    """What all bugs of one run have in common. `public_share`: the share of F2P that solvers will be shown;
-    `environment`: what is needed to build the repository's environment again."""
+    """The facts that all bugs of one run share. `public_share`: the share of F2P shown to solvers; `environment`: what
+    is needed to rebuild the repository's environment."""
 
     prepared: Prepared
     thresholds: Thresholds
@@ -64,8 +64,7 @@ def source_name(prepared: Prepared) -> str:
 
 
 def tree_key(diff: str) -> str:
-    """Equal for equal trees made from one original: the diff's content without the parts where context lines may
-    differ."""
+    """A key that is equal for equal trees made from one original: the diff's content without its context lines."""
     sections = sorted(
         "\n".join([str(p.paths), str(p.kind), str(p.new_mode), *p.binary_halves, *_changes(p)])
         for p in patches.parse(diff)

@@ -1,4 +1,4 @@
-"""Calibrations of bugs during a run: the first episode that needs one makes it, the others wait for the result."""
+"""Calibrations of bugs during a run: the first episode that needs one makes it, and others wait for the result."""
 
 import asyncio
 from collections.abc import Callable
@@ -26,7 +26,7 @@ class Calibrations:
             except asyncio.CancelledError:
                 task = asyncio.current_task()
                 if not future.cancelled() or (task is not None and task.cancelling()):
-                    raise  # the caller itself was cancelled, whatever became of the calibration
+                    raise  # the caller itself was cancelled
         future = self._known[bug] = asyncio.get_running_loop().create_future()
         try:
             found = await workers.run(make)

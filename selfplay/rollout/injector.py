@@ -30,7 +30,7 @@ from selfplay.validators import validate
 from selfplay.workbench import RunCache, Workbench
 
 FEW = 5
-"""Faults of a bug that are told."""
+"""How many faults of a bug are listed."""
 Mix = Literal["removal", "history", "direct", "feature", "mix"]
 
 
@@ -51,9 +51,8 @@ class InjectorRun:
     """Everything the injector episodes of one repository share. `repository`: its name in the pool.
 
     `group`: how many consecutive episodes get one prompt (strategy and seed location); only their sampling differs.
-    `is_known`: whether a bug with this key of its tree, or of its task, is in the pool already; such an artifact is a
-    duplicate, even when all checks pass. `rules`: what a valid bug must also keep to be believable; None asks for
-    nothing but the checks, as the paper does.
+    `is_known`: whether the pool already has a bug with this key of its tree or task; such an artifact is a duplicate,
+    even if all checks pass. `rules`: the believability rules for valid bugs; None for only the checks, as in the paper.
     """
 
     repository: str
@@ -118,7 +117,7 @@ def injector_task(run: InjectorRun, number: int) -> InjectorTask:
 
 
 def injector_key(run: InjectorRun, number: int) -> InjectorKey:
-    """Which episode it is, and with which others it is compared."""
+    """The key of episode `number`, which also names its group."""
     task = injector_task(run, number)
     return InjectorKey(run.repository, task.strategy, task.seed, number, task.seed_location)
 
@@ -143,7 +142,7 @@ def _collected(trajectory: Trajectory, sandbox: Sandbox) -> Artifact | str:
 def _checked(
     run: InjectorRun, backend: Backend, task: InjectorTask, policy: str, artifact: Artifact
 ) -> InjectorOutcome:
-    """What the checks say about the artifact."""
+    """The verdicts of the checks on the artifact."""
     seconds = run.origin.thresholds.seconds
     bench = Workbench(
         backend, run.origin.prepared.world(), artifact, time_limit=seconds, limits=run.limits, shared=run.cache
@@ -170,8 +169,7 @@ def _checked(
 
 
 def _faults(run: InjectorRun, artifact: Artifact) -> tuple[str, ...]:
-    """What speaks against the bug under the run's rules. A diff that `git apply` moved or that is binary cannot be
-    looked at here: nothing is said of it."""
+    """The bug's faults under the run's rules. A binary diff, or one that `git apply` moved, is not examined."""
     world = run.origin.prepared.world()
     try:
         diff = artifact.bug_inject

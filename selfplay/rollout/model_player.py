@@ -72,7 +72,7 @@ class Reloadable(Protocol):
     """An engine that takes new weights while it runs."""
 
     async def reload(self, folder: str, version: int) -> None:
-        """Take the weights in `folder`; what is sampled from then on has this version. Raises `ModelError`."""
+        """Load the weights in `folder`; later samples have this version. Raises `ModelError`."""
         ...
 
 
@@ -81,15 +81,15 @@ class Receiving(Protocol):
     """An engine that takes new weights from the trainer over the network."""
 
     async def receive(self, meeting: Rendezvous, first: int, facts: Sequence[Fact], version: int) -> None:
-        """Take the weights that rank 0 of the group of `meeting` sends; the engine's processes have the ranks from
+        """Load the weights that rank 0 of the group of `meeting` sends; the engine's processes have the ranks from
         `first` on. Raises `ModelError`."""
         ...
 
 
 @runtime_checkable
 class PerEpisodeModel(Protocol):
-    """An engine that samples one episode otherwise than another: in one of several places, whose cache then has its
-    prefix, or with the adapter of its role."""
+    """An engine that depends on the episode: it uses one of several places, whose cache has the episode's prefix, or
+    the adapter of its role."""
 
     def session(self, role: str, name: str) -> TokenModel:
         """The model for the episode of this name, in this role."""
@@ -138,7 +138,7 @@ class ModelPlayer:
 
     @property
     def opener(self) -> Callable[[], Awaitable[Opened]]:
-        """What opens the model, in this process or another."""
+        """The function that opens the model, in this process or another."""
         return self._open
 
     def elsewhere(self, open_model: Callable[[], Awaitable[Opened]]) -> "ModelPlayer":
@@ -178,7 +178,7 @@ class ModelPlayer:
         raise RuntimeError(f"{self.name} is not open")
 
     async def reload(self, folder: Path, version: int) -> None:
-        """Play on with the weights in `folder`, under this version. Raises `ModelError`; the model must be open."""
+        """Continue with the weights in `folder`, under this version. Raises `ModelError`; the model must be open."""
         if not isinstance(self._opened, TokenSide) or not isinstance(self._opened.engine, Reloadable):
             raise ModelError(f"{self.name} cannot take new weights", "Train with vllm: or transformers:.")
         await self._opened.engine.reload(str(folder), version)
@@ -201,5 +201,5 @@ async def report(count: MessageCount, say: Say, first: float = FIRST_REPORT) -> 
     while True:
         await asyncio.sleep(seconds)
         if count.awaited:
-            say(f"the model gave {count.given} messages so far, {count.awaited} awaited")
+            say(f"the model gave {count.given} messages so far, {count.awaited} more are awaited")
             seconds = min(2 * seconds, SLOWEST_REPORT)

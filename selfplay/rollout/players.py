@@ -62,9 +62,9 @@ class Player(Protocol):
 
 
 class _Killed:
-    """A script whose episode is played again when a command of it was killed: its plan would silently go another way.
+    """A script whose episode is played again if a command was killed: its plan would otherwise silently change.
 
-    The same command killed again is believed: `seen` has the episodes and the numbers of the killed commands.
+    If the same command is killed again, the result is kept: `seen` has the episodes and the numbers of killed commands.
     """
 
     def __init__(self, policy: Policy, episode: tuple[object, ...], seen: set[tuple[object, ...]]) -> None:
@@ -72,7 +72,7 @@ class _Killed:
         self._act, self._episode, self._seen, self._count = policy.act, episode, seen, 0
 
     async def act(self, observation: Observation | None) -> Turn:
-        """The script's turn. Raises `ProgramKilled` when the call before was killed for the first time."""
+        """The script's turn. Raises `ProgramKilled` if the previous call was killed for the first time."""
         self._count += 1
         place = (*self._episode, self._count)
         if observation is not None and observation.exit_code in KILLED and place not in self._seen:
@@ -117,7 +117,7 @@ class ScriptedPlayer:
         raise UnknownPolicy(f"the policy {self.name} does not play the role {role.name}", "Use a model's policy.")
 
     async def close(self) -> None:
-        """There is nothing to free."""
+        """Nothing to free."""
 
 
 SCRIPTED = ("scripted", "search", "naive")
@@ -179,14 +179,14 @@ def _in_process(
     why_no_seeds: Callable[[], str] | None = None,
 ) -> Player:
     """A player with a model in this process, which takes token ids. `why_no_seeds` is called when the model is opened
-    and returns why requests cannot carry a seed, empty where they can; None for an engine whose requests always can."""
+    and returns why requests cannot carry a seed, or an empty text; None if they always can."""
     from selfplay.agent.chat_format import ChatFormat
     from selfplay.policies.tokenizer import load_tokenizer
     from selfplay.rollout.model_player import ModelPlayer, PlayOptions, TokenSide
 
     play, wanted = read_options(options, PlayOptions, how, refusal=UnknownPolicy)
     if play.tools == "native":
-        raise UnknownPolicy(f"{kind}: has no tool calls of its own", "Leave the option tools out, or use openai:MODEL.")
+        raise UnknownPolicy(f"{kind}: has no native tool calls", "Leave the option tools out, or use openai:MODEL.")
 
     if why_no_seeds is None:
         play = replace(play, seeded=_seeded(play.seeded, ""))

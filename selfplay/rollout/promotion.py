@@ -28,7 +28,7 @@ from selfplay.version import VERSION
 from selfplay.workbench import Workbench
 
 PER_PARENT = 4
-"""At most so many second-order bugs per parent bug."""
+"""The most second-order bugs per parent bug."""
 HONEST_FAILURES = ("failing-tests", "missing-tests")
 """Grade reasons of an honest attempt that does not solve the bug; attempts with any other reason are not promoted."""
 
@@ -48,7 +48,7 @@ def promote(
     unauditable: bool = False,
 ) -> Looked:
     """Look at failed attempts at one bug, in order, until `most` are promoted. `known`: trees of the other second-order
-    bugs. `unauditable`: whether a world that cannot be audited may become one. Raises `SandboxError`."""
+    bugs. `unauditable`: whether a bug whose world cannot be audited is allowed. Raises `SandboxError`."""
     found: list[tuple[Promotion, str]] = []
     seen = set(known)
     for attempt in attempts:

@@ -1,24 +1,23 @@
-"""What a run does about lost sandboxes: the rules, and what is counted.
+"""What a run does about lost sandboxes: its rules and counters.
 
-A sandbox that was lost (`SandboxLost`: it died, or nothing in it answers any more) says nothing of what ran in it. So:
+A lost sandbox (`SandboxLost`: it died, or does not answer any more) says nothing about what ran in it. So:
 
-1. The job is played again, from its start. Its seed makes it the same job; nothing of the lost try is cached or stored.
-2. Jobs that lose their sandboxes within `TOGETHER` seconds are one loss: a launcher or an engine that dies takes every
-   sandbox along.
-3. After a second loss in a row, without a finished job in between, nothing is started for a while, then for longer: an
-   engine may be coming back. `LOST_SANDBOXES` of them end the run with the reason; what was stored stays.
-4. A job that was lost `TRIES` times is then played alone. After each loss a sandbox in which nothing happens has to
-   live `CONTROL` times as long: if that is lost too, somebody kills here, and the job is not to blame. If the job is
-   lost `ALONE` times in a row where the idle ones live, it is lost by its own doing. It is set aside: named and counted
-   as one that could not be played, and not tried again by a resumed run either. That is believed only once another job
-   has finished or none is left: when `SET_ASIDE` in a row would be set aside, the machine is to blame, the run ends,
-   and the next one tries all of them again.
-5. A limit that was met inside twice is the job's doing at once, and for an episode a result like any other. So is a
-   script that is killed at every try where a program that does nothing lives on (`workbench/running.py`).
-6. A sandbox that cannot be started, or refuses to go on, counts as a lost one.
-7. What runs outside the loop (preparing a repository, its measurement, the survey, one grade) is done again by `again`.
+1. The job is played again from its start, with the same seed; nothing of the lost try is cached or stored. 2. Jobs that
+lose their sandboxes within `TOGETHER` seconds are one loss: a dying launcher or engine takes all its sandboxes along.
+3. After a second loss in a row, without a finished job in between, nothing is started for a while, and longer after
+each further loss: an engine may be restarting. `LOST_SANDBOXES` losses in a row end the run with the reason; what was
+stored stays. 4. A job that was lost `TRIES` times is then played alone. After each such loss an idle sandbox must live
+`CONTROL` times as long: if it is lost too, something on this machine kills processes, and the job is not to blame. A
+job that is lost `ALONE` times in a row while the idle sandboxes live is to blame itself. It is set aside: named,
+counted as not playable, and not tried again by a resumed run. This becomes final only once another job has finished or
+none is left: if `SET_ASIDE` jobs in a row would be set aside, the machine is to blame, the run ends, and the next run
+tries them all again. 5. A job that hits a limit of its sandbox twice is to blame itself at once; for an episode this is
+a result like any other. So is a script that is killed at every try while an idle program lives on
+(`workbench/running.py`). 6. A sandbox that cannot be started, or refuses to go on, counts as a lost one. 7. What runs
+outside the loop (preparing a repository, its measurement, the survey, one grade) is done again by `again`.
 
-A model that does not answer is treated alike, but nobody is set aside for it: `UNANSWERED` in a row end the run.
+A model that does not answer is treated alike, but no job is set aside for it: `UNANSWERED` failures in a row end the
+run.
 """
 
 import time
@@ -39,25 +38,25 @@ LOST_SANDBOXES = 8
 UNANSWERED = 8
 """The same for jobs whose model did not answer."""
 TRIES, ALONE = 4, 3
-"""Losses of one job after which it is played alone, and those so played after which it is set aside."""
+"""Losses of one job after which it is played alone, and further losses alone after which it is set aside."""
 TOGETHER = 5.0
-"""Seconds: the sandboxes of a launcher die at once, but what waits for them notices in turn."""
+"""Seconds: the sandboxes of a launcher die at once, but their users notice one after the other."""
 LIMITS = 2
-"""How often a job may meet a limit inside."""
+"""How often a job may hit a limit of its sandbox."""
 SET_ASIDE = 8
 """Jobs in a row that could not be played."""
 PAUSE, LONGEST_PAUSE = 0.5, 30.0
 """Seconds: the pause after the second loss in a row, doubled each time, and the longest one."""
 CONTROL, LEAST_CONTROL, LONGEST_CONTROL = 2.0, 2.0, 60.0
-"""How many times as long as the lost job a sandbox in which nothing happens must live, to show that sandboxes can; in
+"""How many times as long as the lost job an idle sandbox must live, to show that sandboxes can; in
 seconds, the least and the longest."""
 RESUMES = "The run can be resumed."
 Control = Callable[[float], Awaitable[None]]
-"""Lets an idle sandbox live for so many seconds."""
+"""Lets an idle sandbox live for this many seconds."""
 
 
 class RolloutError(SelfplayError):
-    """The loop cannot go on."""
+    """The loop cannot continue."""
 
 
 class ModelDown(SelfplayError):
@@ -71,8 +70,8 @@ def pause_after(row: int) -> float:
 
 @dataclass
 class JobState(Generic[J]):
-    """A job, how often it was lost, and how often in a row while it was played alone and an idle sandbox lived. `began`
-    and `since`: how many losses the run had seen when it was last started, and when that was."""
+    """A job, how often it was lost, and how often in a row while it played alone and an idle sandbox lived. `since`:
+    when it was last started; `began`: the run's number of losses at that moment."""
 
     job: J
     lost: int = 0
@@ -83,7 +82,7 @@ class JobState(Generic[J]):
 
     @property
     def alone(self) -> bool:
-        """Whether nothing else may run while it is played."""
+        """Whether the job must be played alone."""
         return self.lost >= TRIES
 
 
@@ -91,9 +90,9 @@ class JobState(Generic[J]):
 class Retries(Generic[J, R]):
     """The losses of one loop.
 
-    `unplayed`: the result of a job that is set aside, from the job and its last error; None where that ends the loop.
-    `control`: plays a sandbox in which nothing happens for so many seconds. `played_again`: told of every job that is
-    played again since its sandbox was lost.
+    `unplayed`: makes the result of a job that is set aside, from the job and its last error; None if that ends the
+    loop. `control`: lets an idle sandbox live for the given seconds. `played_again`: called for every job that is
+    played again after a lost sandbox.
     """
 
     unplayed: Callable[[J, SelfplayError], R] | None = None
@@ -107,25 +106,24 @@ class Retries(Generic[J, R]):
     _ready: float = 0.0
 
     def begin(self, entry: JobState[J]) -> None:
-        """The job is started."""
+        """Note that the job is started."""
         entry.began, entry.since = self._seen, time.monotonic()
 
     def hold(self) -> float:
-        """Seconds for which nothing may be started."""
+        """Seconds for which no job may be started."""
         return max(0.0, self._ready - time.monotonic())
 
     def finish(self) -> None:
-        """A job finished."""
+        """Note that a job finished."""
         self._row, self._unanswered, self._ready = 0, 0, 0.0
 
     def believed(self) -> list[tuple[J, R]]:
-        """The jobs that were set aside, with their results; asked when a job finished or none is left."""
+        """The jobs that are finally set aside, with their results; called when a job finished or none is left."""
         aside, self._aside = self._aside, []
         return aside
 
     async def failed(self, entry: JobState[J], error: SandboxError | ModelDown) -> bool:
-        """Count a failure; returns whether the job is to be played again. Raises `RolloutError` when it is one too
-        many."""
+        """Count a failure; returns whether to play the job again. Raises `RolloutError` after too many."""
         if isinstance(error, ModelDown):
             self._unanswered += 1
             if self._unanswered >= UNANSWERED:
@@ -156,7 +154,7 @@ class Retries(Generic[J, R]):
             ) from error
 
     async def _by_itself(self, entry: JobState[J], error: SandboxError) -> bool:
-        """Whether the job brings its losses about."""
+        """Whether the job causes its losses."""
         alone = entry.alone
         entry.lost += 1
         entry.limits += isinstance(error, SandboxLost) and error.cause is Cause.LIMIT
@@ -169,7 +167,7 @@ class Retries(Generic[J, R]):
         return entry.lost_alone >= ALONE
 
     async def _lives(self, seconds: float) -> bool:
-        """Whether a sandbox in which nothing happens lives so long."""
+        """Whether an idle sandbox lives that long."""
         if self.control is None:
             return False
         try:
@@ -181,21 +179,23 @@ class Retries(Generic[J, R]):
 
 
 def control_in(pool: SandboxPool, workers: Workers) -> Control:
-    """The control of a loop that plays in seats of this pool. It raises `SandboxError` when its sandbox is lost."""
+    """The control of a loop that plays in seats of this pool. It raises `SandboxError` if its sandbox is lost."""
 
     async def play(seconds: float) -> None:
         async with pool.lease() as lease, workers.entered(lease.open(World())) as sandbox:
             done = await workers.run(sandbox.run, ["sleep", f"{seconds:.2f}"], timeout=seconds + LONGEST_CONTROL)
             if done.exit_code:
-                raise SandboxLost("a program that does nothing was killed", cause=Cause.OUTSIDE)
+                raise SandboxLost(
+                    "an idle program was killed too: something on this machine kills processes", cause=Cause.OUTSIDE
+                )
 
     return play
 
 
 def again(work: Callable[[], T], played_again: Callable[[SelfplayError], None] = lambda error: None) -> T:
-    """The result of work outside the loop, done again while its sandbox is lost. It blocks, pauses included.
+    """The result of work outside the loop, repeated while its sandbox is lost. Blocks, including pauses.
 
-    Raises `RolloutError` after `LOST_SANDBOXES` losses, or when a limit was met inside `LIMITS` times."""
+    Raises `RolloutError` after `LOST_SANDBOXES` losses, or after `LIMITS` hits of a sandbox limit."""
     limits = 0
     for row in range(1, LOST_SANDBOXES + 1):
         try:

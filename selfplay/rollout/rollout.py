@@ -48,7 +48,7 @@ class SolverKey:
 class InjectorOutcome:
     """The outcome of an injector episode. `seconds`: wall time of play and checks together; `suite_runs` and
     `validation_seconds`: what the checks spent. `files`, `changed_lines` and `bug` are set for a valid artifact.
-    `tree_key`, `task_key`: equal for equal buggy trees, and for equal weakenings, of one repository."""
+    `tree_key`, `task_key`: equal for equal buggy trees, and equal weakenings, of one repository."""
 
     status: Status
     reason: str
@@ -68,8 +68,8 @@ class InjectorOutcome:
 @dataclass(frozen=True)
 class SolverOutcome:
     """The outcome of an attempt. `diff`: what was graded; `left_out`: changed paths that were not graded; `reason` and
-    `detail` come from the grade; `changed_lines`: None where the diff cannot be read; `assurance`: full or
-    weak, of one that passed every layer."""
+    `detail` come from the grade; `changed_lines`: None where the diff cannot be read; `assurance`: full or weak, if it
+    passed every layer."""
 
     resolved: bool
     reason: str

@@ -1,4 +1,4 @@
-"""What the episodes of both roles share in one repository of a run, in whichever process they are played."""
+"""What the episodes of both roles share in one repository of a run, in any process."""
 
 from dataclasses import dataclass
 

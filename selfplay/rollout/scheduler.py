@@ -1,8 +1,8 @@
 """Many jobs at once on one event loop; their results come one by one, as they finish.
 
-A job that could not be played (its sandbox was lost, its model was down) tells nothing about the policy, so it is
-played again; `retries.py` has the rules. When the caller stops early (an error, Ctrl-C, leaving the loop), the jobs
-that still run are cancelled and awaited; everything else stays alive.
+A job that could not be played (its sandbox was lost, its model was down) says nothing about the policy, so it is played
+again; `retries.py` has the rules. When the caller stops early (an error, Ctrl-C, leaving the loop), the jobs that still
+run are cancelled and awaited; everything else stays alive.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ one; Python's defaults are 700, 10, 10."""
 
 
 def one_per_core(workers: int | None) -> int:
-    """How many jobs run at a time when the user did not say."""
+    """How many jobs run at a time by default."""
     return workers or os.cpu_count() or 1
 
 
@@ -50,9 +50,8 @@ async def many(
     """(job, result) as they finish, at most `places` at a time, until nothing runs and `next_job` returns nothing.
 
     `next_job` takes the number of running jobs and returns the next job to start, or None for none at the moment.
-    `losses`: what is done about lost sandboxes. Raises what `play` raises; lost sandboxes and silent models raise
-    `RolloutError`, and only when they go on. Iterate within `aclosing`: an error between two results must not leave the
-    other jobs running.
+    `losses`: the rules for lost sandboxes. Raises the errors of `play`; repeated lost sandboxes or silent models raise
+    `RolloutError`. Iterate within `aclosing`: an error between two results must not leave the other jobs running.
     """
     losses = losses or Retries()
     jobs = _Running(next_job, play, places, losses)
@@ -88,7 +87,7 @@ async def many(
 
 
 class _Running(Generic[J, R]):
-    """The jobs that run, and those that are played again: these come first, and alone if they must."""
+    """The running jobs, and those to play again, which come first, and alone if they must."""
 
     def __init__(
         self,
@@ -103,7 +102,7 @@ class _Running(Generic[J, R]):
         self.done: asyncio.Queue[asyncio.Future[R]] = asyncio.Queue()
 
     def start(self) -> None:
-        """Start jobs until every place is taken, or there are none at the moment."""
+        """Start jobs until every place is taken or there is no job at the moment."""
         while len(self.running) < self._places and not any(one.alone for one in self.running.values()):
             if self.again and self.again[0].alone and self.running:
                 return
@@ -127,7 +126,7 @@ def _entry(job: J | None) -> JobState[J] | None:
 
 
 async def _within(hold: float, done: asyncio.Queue[T]) -> T | None:
-    """The next that is done; None when there is none before the end of a pause of `hold` seconds (0: no pause)."""
+    """The next finished task; None if none finishes during a pause of `hold` seconds (0: no pause)."""
     try:
         async with asyncio.timeout(hold or None):
             return await done.get()
@@ -143,7 +142,7 @@ async def in_leases(
     limits: Limits = Limits(),
     losses: Retries[J, R] | None = None,
 ) -> AsyncGenerator[tuple[J, R], None]:
-    """As `many`, for work that is not an episode: each job runs in a thread with its own lease."""
+    """Like `many`, for work that is not an episode: each job runs in a thread with its own lease."""
 
     async def play(job: J) -> R:
         async with pool.lease(limits) as lease:

@@ -38,7 +38,7 @@ from selfplay.workbench import RunCache
 @dataclass(frozen=True)
 class SolverRun:
     """What the attempts of one run share. `policy`: the name under which they are filed. `unauditable`: whether bugs
-    whose worlds cannot be audited are attempted. `weak`: what becomes of grades that are weakly assured."""
+    whose worlds cannot be audited are attempted. `weak`: how weakly assured grades are treated."""
 
     prepared: Prepared
     policy: str
@@ -55,8 +55,8 @@ class SolverRun:
 
 @dataclass(frozen=True)
 class ReadyBug:
-    """A stored bug, ready to be attempted: the `task` a solver faces, the `specification` its prompt shows, and what
-    grades it (`graded`: the same task with the original's compiled caches). `seconds`: the time limit of its script;
+    """A stored bug, ready to be attempted: the `task` of its solver, the `specification` in its prompt, and `graded`,
+    the same task with the original's compiled caches, for grading. `seconds`: the time limit of its script;
     `statement`: of an imported task."""
 
     folder: Path

@@ -1,9 +1,8 @@
-"""A stored bug demonstrated in both roles, as if a model had played them: lessons that fit into small contexts.
+"""Demonstrates a stored bug in both roles, as if a model had played them: lessons that fit into small contexts.
 
-The bug is planted and hidden once more in the staged injector, and repaired in the solver's world, in a sandbox,
-through the same harness that a model plays in; the observations are real. What the harness rejects, what makes another
-tree than the bug's, what does not bring the original back, and a test that is not seen to fail before the repair and to
-pass after it, does not become a lesson.
+The bug is planted and hidden again in the staged injector, and repaired in the solver's world, in a sandbox and through
+a model's harness, so the observations are real. A demonstration is dropped if the harness rejects it, if it does not
+reproduce the bug's tree or restore the original, or if its test does not fail before the repair and pass after it.
 """
 
 import contextlib
@@ -46,7 +45,7 @@ Demonstrated = Trajectory | str
 @dataclass(frozen=True)
 class StoredBug:
     """A bug's folder, the `number` of the episode that made it, and the repository it was planted in. `short`: its
-    repair is shown without seeing a test fail and pass, for very small contexts."""
+    repair is shown without running a test, for very small contexts."""
 
     folder: Path
     number: int
@@ -56,7 +55,7 @@ class StoredBug:
 
 
 async def demonstrate_planting(stored: StoredBug, pool: SandboxPool, workers: Workers) -> Demonstrated:
-    """Plant and hide the bug once more. Raises `SandboxError` when no sandbox is available."""
+    """Plant and hide the bug again. Raises `SandboxError` if no sandbox is available."""
     world = stored.prepared.world(history=True)
     try:
         bug, artifact, thresholds = read_bug(stored.folder)
@@ -92,15 +91,15 @@ async def demonstrate_repair(stored: StoredBug, pool: SandboxPool, workers: Work
     if trajectory.finish != Finish.SUBMITTED:
         return _untaken(trajectory)
     if mended != original:
-        return "it does not bring the original back"
+        return "it does not restore the original"
     return (seen and _unseen(trajectory, seen)) or trajectory
 
 
 def _unseen(trajectory: Trajectory, seen: Reproduction) -> str:
-    """Why an episode does not show the bug before its repair, and that it is gone after it; empty when it does."""
+    """Why an episode does not show a test fail before the repair and pass after it; empty if it does."""
     ended = [(step.call.arguments.get("command"), step.exit_code) for step in trajectory.steps]
     if any(code for command, code in ended if command == seen.restore):
-        return "no test of it can be put back"
+        return "none of its tests can be restored"
     before, after = (code for command, code in ended if command == seen.run)
     if not before:
         return "its test passes before the repair"
@@ -112,7 +111,7 @@ async def _played(policy: Policy, role: Role[Any], sandbox: Sandbox, workers: Wo
 
 
 def _texts(sandbox: Sandbox, paths: Iterable[str]) -> dict[str, str]:
-    """Path -> text of those that are files."""
+    """Path -> text, for the paths that are files."""
     found = {}
     for path in paths:
         with contextlib.suppress(FileNotFoundError):
@@ -121,11 +120,11 @@ def _texts(sandbox: Sandbox, paths: Iterable[str]) -> dict[str, str]:
 
 
 def injector_task_of(bug: Bug, number: int, suite: Suite) -> InjectorTask:
-    """The task of episode `number`, which made this bug, as far as its record tells. Raises `ArtifactError`."""
+    """The task of episode `number`, which made this bug, as far as it is recorded. Raises `ArtifactError`."""
     names = ("min_passing_tests", "min_changed_files", "min_failing_tests")
     least: dict[str, Any] = {name: bug.thresholds.get(name) for name in names}
     if bug.seed is None:
-        raise ArtifactError(f"{bug.id} was imported: no episode of ours made it")
+        raise ArtifactError(f"{bug.id} was imported: it was not made by an episode")
     if bug.strategy not in get_args(Strategy) or not all(type(value) is int for value in least.values()):
         raise ArtifactError(f"{bug.id} was made by a strategy or with thresholds that selfplay does not know")
     strategy: Any = bug.strategy
@@ -133,7 +132,7 @@ def injector_task_of(bug: Bug, number: int, suite: Suite) -> InjectorTask:
 
 
 def _otherwise(trajectory: Trajectory, artifact: Artifact, sandbox: Sandbox) -> str:
-    """Why an episode does not reproduce this bug; empty when it does."""
+    """Why an episode does not reproduce this bug; empty if it does."""
     if trajectory.finish != Finish.SUBMITTED:
         return _untaken(trajectory)
     try:
@@ -142,15 +141,15 @@ def _otherwise(trajectory: Trajectory, artifact: Artifact, sandbox: Sandbox) -> 
         return error.message
     pairs = ((made.bug_inject, artifact.bug_inject), (made.weakening, artifact.weakening))
     same = all(tree_key(one) == tree_key(other) for one, other in pairs)
-    return "" if same else "it makes another tree than the bug's"
+    return "" if same else "its tree differs from the bug's"
 
 
 def _untaken(trajectory: Trajectory) -> str:
-    """What the harness said last of an episode that it did not take."""
+    """The harness's last message about an episode that it rejected."""
     conversations = trajectory.record.conversations
     heard = [m.content for conversation in conversations[-1:] for m in conversation if m.role == "user"]
     said = next((text for text in reversed(heard) if NO_CALL not in text), "")
-    return f"the harness did not take it: {(trajectory.error or said)[:300]}"
+    return f"the harness rejected it: {(trajectory.error or said)[:300]}"
 
 
 class _Said:
@@ -168,7 +167,7 @@ class _Said:
         return Reply(next(self._messages, "I know no more."))
 
     async def close(self) -> None:
-        """There is nothing to free."""
+        """Nothing to free."""
 
 
 def _policy(task: InjectorTask, stages: Iterable[Sequence[str]]) -> StagedInjector:

@@ -1,10 +1,10 @@
-"""How a verified bug would be made in the staged injector, and repaired, message by message: what a small model can
+"""The messages by which a verified bug is made in the staged injector, and repaired: short enough for a small model to
 imitate.
 
-A script's own episode is not suited for that: it surveys the whole repository and writes long programs, more than fits
-into a small model's context. Here the bug is known, and only the steps to it are shown: run the tests, read the place,
-edit it, see what fails, edit the tests that see it; for the solver: see a test fail, read the place, edit it, see the
-test pass, hand in. Ours; the paper trains a model that needs no cold start.
+A script's own episode is too long for that: it surveys the whole repository and writes long programs. Here the bug is
+known, and only the necessary steps are shown. Injector: run the tests, read the place, edit it, see what fails, edit
+those tests. Solver: see a test fail, read the place, edit it, see the test pass, submit. Not in the paper, which trains
+a model that needs no cold start.
 """
 
 import re
@@ -27,9 +27,9 @@ AROUND = 12
 """Lines shown before and after a place."""
 TEST = re.compile(r"\s*(?:async )?def (test\w*)\(")
 LENGTHS = (10, 20, 40)
-"""Lines of a test that are shown."""
+"""How many lines of a test are shown."""
 MOST_CONTEXT = 40
-"""The most lines of context an edit may need before its old text is unique in the file."""
+"""The most lines of context that may be added to make an edit's old text unique."""
 Original = Callable[[str], str | None]
 FAREWELL = "I have submitted, and there is nothing to improve."
 """The last message of an episode: a model must learn to stop."""
@@ -44,8 +44,8 @@ for test in LEFT_OUT:
     outcomes.pop(test, None)
 print(json.dumps(outcomes))
 """
-"""Words of the summary that `pytest -rA` prints; `LEFT_OUT`: a test file that cannot be collected has a line, too.
-Short, as all of a demonstration: at temperature 1 a small model has to know each of its tokens."""
+"""Reads the summary of `pytest -rA`; `LEFT_OUT`: tests to ignore (a test file that cannot be collected has a line,
+too). Short, like every demonstration: at temperature 1 a small model must get each token right."""
 _RUN = f"bash {SUBMISSION}/test_script.sh 2>&1 | python3 {SUBMISSION}/test_parser.py"
 _FAILING = 'grep -o \'"[^"]*": "failed"\' | head -20'
 _SUBMIT = Call("submit", {"folder": "."})
@@ -56,14 +56,13 @@ class Undemonstrable(Exception):
 
 
 def demonstration(suite: Suite, artifact: Artifact, original: Original) -> tuple[tuple[str, ...], ...]:
-    """The messages of the three stages: discover, plant, weaken. `original`: a file's text, None where there is no such
-    file.
+    """The messages of the three stages: discover, plant, weaken. `original`: a file's text, or None.
 
-    Raises `Undemonstrable` for a suite that is not run by pytest, and for changes that edits cannot express."""
+    Raises `Undemonstrable` for a suite that pytest does not run, and for changes that edits cannot express."""
     if suite.command:
-        raise Undemonstrable("its tests are run by a command of their own")
+        raise Undemonstrable("its tests are run by the user's command")
     if suite.runner != "pytest":
-        raise Undemonstrable(f"its tests are run by {suite.runner}, and only those of pytest are shown")
+        raise Undemonstrable(f"its tests are run by {suite.runner}; only pytest is supported")
     look = f"{_RUN} | {_FAILING}"
     plant = (*_edits(artifact.bug_inject, original, "the code"), _bash("Which tests see it?", look))
     weaken = (*_edits(artifact.weakening, original, "the tests"), _bash("Does one still fail?", look))
@@ -72,9 +71,8 @@ def demonstration(suite: Suite, artifact: Artifact, original: Original) -> tuple
 
 
 def repair(bug_inject: str, broken: Original, seen: Reproduction | None = None) -> tuple[str, ...]:
-    """The messages of a solver that undoes the bug. `broken`: a file's text in its world; `seen`: how it sees the bug,
-    and that it is gone; None for one that does neither. Raises `Undemonstrable` for changes that edits cannot
-    express."""
+    """The messages of a solver that undoes the bug. `broken`: a file's text in its world; `seen`: the test to run
+    before and after; None for none. Raises `Undemonstrable` for changes that edits cannot express."""
     kind = PurePosixPath(patches.parse(bug_inject)[0].path).suffix
     look = _bash("I look at what there is.", f"git ls-files {shlex.quote('*' + kind)} | grep -v test | head -40")
     edits = _edits(patches.reverse(bug_inject), broken, "the code")
@@ -118,7 +116,7 @@ def _edits(diff: str, original: Original, what: str) -> Iterator[str]:
         if section.kind == "deleted":
             yield _bash(f"`{path}` goes.", f"git rm -q -- {shlex.quote(path)}")
         elif any(line.startswith("\\") for hunk in section.hunks for line in hunk.lines):
-            raise Undemonstrable(f"{path} does not end with a line's end")
+            raise Undemonstrable(f"{path} does not end with a newline")
         elif section.kind == "added" and not section.binary and section.new_mode == "100644":
             content = "".join(f"{line}\n" for line in section.added_lines)
             yield _said(f"`{path}` is new.", Call("create", {"path": path, "content": content}))
@@ -144,8 +142,8 @@ def _changes(section: FilePatch, text: str | None, what: str) -> Iterator[str]:
 
 
 def _shown(lines: Sequence[str], start: int, end: int) -> str:
-    """A command that shows these lines (from 0) with some around them: by the name of their test, which a model is
-    told, and where there is none by their numbers."""
+    """A command that shows these lines (from 0) with some around them: by the name of their test, which a model knows,
+    else by line numbers."""
     start = next((at for at in range(start, end) if lines[at].strip()), start)
     for at in range(start, max(-1, start - MOST_CONTEXT), -1):
         if (test := TEST.match(lines[at])) and at + LENGTHS[-1] >= end:
@@ -171,7 +169,7 @@ def _replacement(lines: Sequence[str], hunk: Hunk, moved: int, path: str) -> tup
         shown = [*before, *old, *after]
         if text.count("\n".join(shown)) == 1:
             return start - len(before), shown, [*before, *new, *after]
-    raise Undemonstrable(f"a change of {path} has no place of its own")
+    raise Undemonstrable(f"a change of {path} has no unique place")
 
 
 def _bash(thought: str, command: str) -> str:
@@ -179,11 +177,11 @@ def _bash(thought: str, command: str) -> str:
 
 
 def _said(thought: str, call: Call) -> str:
-    """A message with one call. Raises `Undemonstrable` when the textual format cannot express it."""
+    """A message with one call. Raises `Undemonstrable` if the textual format cannot express it."""
     try:
         message = f"{thought}\n\n{call_format.write(call, SSR_TOOLS)}".strip()
     except call_format.CannotFormatCall as error:
         raise Undemonstrable(str(error)) from error
-    if not isinstance(call_format.parse(message, SSR_TOOLS), Call):  # a file's name in the thought may look like a tag
+    if not isinstance(call_format.parse(message, SSR_TOOLS), Call):  # a file name in the thought may look like a tag
         raise Undemonstrable(f"{thought!r} hides the call after it")
     return message

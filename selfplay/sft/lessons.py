@@ -1,10 +1,10 @@
 """Teacher data: successful episodes of any policy as supervised examples, for the cold start of a small model.
 
 A success is an injector episode whose bug is in the pool, or a resolved attempt. A model's episode becomes the messages
-it read and wrote; a script's becomes the messages a model would have read, and its calls in the textual format: long
-programs that no model would write, so that they are taken only when asked for, and the demonstrations of the same bugs
-(`demonstrate.py`) are what to learn from. Malformed calls stay in the conversation, so that the repair after them makes
-sense, but are not imitated (`train` false, mask 0).
+it read and wrote. A script's becomes the messages a model would have read, with its calls in the textual format; these
+are long programs that no model would write, so they are used only on request, and demonstrations of the same bugs
+(`demonstrate.py`) teach better. Malformed calls stay in the conversation, so that the repair after them makes sense,
+but are not imitated (`train` false, mask 0).
 """
 
 import math
@@ -39,15 +39,15 @@ from selfplay.sft.demonstration import FAREWELL
 
 Role = Literal["injector", "solver"]
 SUCCEEDED: Mapping[Role, Outcome] = {"injector": "valid", "solver": "resolved"}
-"""What came of every episode that is a lesson."""
+"""The finish of every episode that is a lesson."""
 LEFT_OUT = "a script's own episode (--scripted takes it)"
 UNTRAINED = -100
-"""The label of a token that is not learned: what the loss of torch, and so every trainer, ignores."""
+"""The label of a token that is not learned: torch's loss, and so every trainer, ignores it."""
 
 
 @dataclass(frozen=True)
 class Lesson:
-    """One example. `bug`: the bug it is about. `messages` end with one of the model's; `malformed` ones are not to be
+    """One example. `bug`: the bug it is about. `messages` end with a model's message; `malformed` ones are not
     imitated."""
 
     id: str
@@ -58,12 +58,12 @@ class Lesson:
 
     @property
     def words(self) -> tuple[str, ...]:
-        """What was told and said, without the observations: equal for lessons that teach the same."""
+        """The prompt and the model's messages, without observations: equal for lessons that teach the same."""
         return tuple(m.content for at, m in enumerate(self.messages) if at < 2 or m.role == "assistant")
 
     def to_json(self, chat: ChatFormat | None, reward: float | None = None) -> dict[str, Any]:
         """A row: `messages` with `train`; with a tokenizer also its ids, exactly as in an episode, and their labels, in
-        the columns that TRL and axolotl train on as they are. `reward`: what the episode earned, None if unknown."""
+        the columns of TRL and axolotl. `reward`: what the episode earned, None if unknown."""
         told = [
             {"role": m.role, "content": m.content, "train": m.role == "assistant" and not m.malformed}
             for m in self.messages
@@ -75,8 +75,8 @@ class Lesson:
 
 @dataclass(frozen=True)
 class Success:
-    """A stored successful episode, and its role's prompt. `bug`: the one that it is about, `family`: the first-order
-    one of that; `scripted`: a script's own, no demonstration."""
+    """A stored successful episode and its role's prompt. `bug`: the bug it is about; `family`: its first-order bug;
+    `scripted`: a script's own episode, not a demonstration."""
 
     path: Path
     role: Role
@@ -87,7 +87,7 @@ class Success:
 
 
 def successes(pool: Curriculum, roles: tuple[Role, ...]) -> Iterator[Success]:
-    """The successful episodes of a run, in the order of its pool. A bug that is damaged is left out."""
+    """The successful episodes of a run, in the order of its pool. Damaged bugs are left out."""
     folder = pool.folder / "trajectories"
     if "injector" in roles:
         for record in pool.episodes.with_bugs():
@@ -118,7 +118,7 @@ def successes(pool: Curriculum, roles: tuple[Role, ...]) -> Iterator[Success]:
 
 
 def _is_script(policy: str | None) -> bool:
-    """Whether a policy of this name is a script: `scripted`, or as a bug names it, `scripted-removal`."""
+    """Whether the name is a script's: `scripted`, or `scripted-removal` in a bug."""
     return (policy or "").partition("-")[0] in SCRIPTED
 
 
@@ -137,7 +137,7 @@ def lessons(success: Success, observation_chars: int) -> list[Lesson]:
 
 
 def tokens(messages: tuple[Message, ...], chat: ChatFormat) -> dict[str, list[int]]:
-    """The ids of a conversation as an episode with this tokenizer would hold them; `mask`: 1 where to learn."""
+    """The ids of a conversation as in an episode with this tokenizer; `mask`: 1 for tokens to learn."""
     first = next(at for at, message in enumerate(messages) if message.role == "assistant")
     ids = chat.opening(messages[:first])
     mask = [0] * len(ids)
@@ -154,7 +154,7 @@ def tokens(messages: tuple[Message, ...], chat: ChatFormat) -> dict[str, list[in
 
 
 def _columns(ids: list[int], mask: list[int]) -> dict[str, list[int]]:
-    """As trainers name them. axolotl takes rows for tokenized only with an `attention_mask`, too."""
+    """The columns as trainers name them. axolotl recognises tokenized rows only by an `attention_mask`."""
     labels = [one if on else UNTRAINED for one, on in zip(ids, mask, strict=True)]
     return {"input_ids": ids, "attention_mask": [1] * len(ids), "labels": labels}
 
@@ -176,7 +176,7 @@ def _solver_told(folder: Path, original: Path) -> str:
 
 
 def _spoken(trajectory: Trajectory, told: str, observation_chars: int) -> tuple[tuple[Message, ...], ...]:
-    """A script's episode as messages; empty when a call cannot be expressed."""
+    """A script's episode as messages; empty if a call cannot be expressed."""
     messages = list(opening(told, native=False))
     try:
         for step in trajectory.steps:
@@ -201,7 +201,7 @@ def _ended(trajectory: Trajectory) -> tuple[tuple[Message, ...], ...]:
 
 
 def _rounded(call: Call) -> Call:
-    """Round the time limits, which a script computes to the digit; a model would not write them like that."""
+    """Round the time limits: a script computes exact numbers, which a model would not write."""
     seconds = call.arguments.get("timeout")
     if not isinstance(seconds, float):
         return call
@@ -222,7 +222,7 @@ def _textual(conversation: tuple[Message, ...]) -> tuple[Message, ...]:
 
 
 def _in_text(message: Message) -> Message:
-    """A message of a conversation with native calls, in the textual format."""
+    """A message with native calls, in the textual format."""
     if message.role == "tool":
         return replace(message, role="user", answers="")
     if not message.calls:

@@ -1,8 +1,8 @@
-"""How a solver sees a bug before it repairs it, and that it is gone afterwards: one of the tests it was told of is put
-back, and run.
+"""How a solver sees a bug before its repair and checks it afterwards: it restores one of the tests in its prompt and
+runs it.
 
-The shortest of the tests is enough to see the bug, and writing all of a long specification once more would fill the
-context of a small model. Whoever demonstrates looks at what the commands say: see `demonstrate.demonstrate_repair`.
+It restores only the shortest test, since a long specification would fill a small model's context.
+`demonstrate.demonstrate_repair` checks the commands' output.
 """
 
 import re
@@ -18,9 +18,9 @@ from selfplay.repository.suites.runners.runner import RunnerRequest, quoted
 from selfplay.rollout.solver import ReadyBug
 
 END = "END_OF_DIFF"
-"""Never a line of a diff: those begin with a mark, or with a word of git's."""
+"""Never a line of a diff: those begin with a mark or a git keyword."""
 SHOWN = 20
-"""Lines of what the tests say: the end, where every framework tells what failed."""
+"""How many last lines of the tests' output are shown: every framework names failures at the end."""
 _LOCAL = 'PATH="$PWD/node_modules/.bin:$PATH"'
 COMMANDS = {
     "mocha": f"{_LOCAL} mocha", "jest": f"{_LOCAL} jest --ci", "vitest": f"{_LOCAL} vitest run",
@@ -31,8 +31,8 @@ _INDEX = re.compile(r"^index .*\n", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Reproduction:
-    """Commands: `restore` puts a test back (empty where the failing tests stand in the solver's world as they are);
-    `run` ends with an error as long as the bug is there."""
+    """Commands: `restore` restores a test (empty if the failing tests are in the solver's world); `run` fails while the
+    bug is present."""
 
     restore: str
     run: str
@@ -43,15 +43,14 @@ def reproduction(ready: ReadyBug, suite: Suite) -> Reproduction:
     bug, weakening = ready.bug, ready.artifact.test_weaken
     originals = original_texts(ready.graded.world, ready.artifact.test_files)
     diff, tests = least_failing(weakening or "", originals, bug.fail_to_pass, bug.hidden)
-    diff = diff or ready.specification  # as of tests that a class inherits, whose weakening belongs to no test
+    diff = diff or ready.specification  # for inherited tests: their weakening belongs to no single test
     restore = f"git apply <<'{END}'\n{_INDEX.sub('', diff)}{END}" if diff else ""
     shown = tests or [test for test in bug.fail_to_pass if test not in bug.hidden]
     return Reproduction(restore, f"set -o pipefail\n{command(suite, map(file_of, shown))} 2>&1 | tail -n {SHOWN}")
 
 
 def command(suite: Suite, files: Iterable[str]) -> str:
-    """What somebody who knows the repository types to run these test files; all tests where Go or a command of the
-    user's runs them."""
+    """The command to run these test files; runs all tests for Go or a user's command."""
     if suite.command:
         return suite.command
     known = sorted(set(files))

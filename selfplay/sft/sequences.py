@@ -1,7 +1,7 @@
 """Lessons as exact tokens of one model: ids, and a mask that is 1 where to learn.
 
-An episode that was taped with this model's tokenizer gives the very ids that were sampled, never rendered again. Others
-are rendered once, in the model's own template. Malformed calls stay in, and are not imitated (mask 0).
+An episode that was taped with this model's tokenizer gives the sampled ids, never rendered again. Others are rendered
+once, in the model's template. Malformed calls stay in but are not imitated (mask 0).
 """
 
 from collections import Counter
@@ -20,7 +20,7 @@ RENDER = "Train the model that played it, or have its messages rendered for this
 
 @dataclass(frozen=True)
 class Lecture:
-    """One sequence to learn from. `family`: the first-order bug it is about; `taped`: the ids are those sampled."""
+    """One sequence to learn from. `family`: the first-order bug it is about; `taped`: the ids are the sampled ones."""
 
     name: str
     role: Role
@@ -32,9 +32,9 @@ class Lecture:
 
 @dataclass(frozen=True)
 class LessonsWanted:
-    """Which lessons. `strict`: only episodes that ended by handing in, without one malformed call; else all successful
-    ones. `render`: render taped episodes too, as for a teacher with another tokenizer. `repeats`: keep rendered lessons
-    that say what another did, so that what each bug begins with is learned as often as what is special to it.
+    """Which lessons. `strict`: only episodes that ended with a submission and without malformed calls; else all
+    successful ones. `render`: render taped episodes too, for a teacher with another tokenizer. `repeats`: keep
+    duplicate rendered lessons, so that the common first stage of each bug is learned as often as its other stages.
     `scripted`: scripts' own episodes too."""
 
     roles: tuple[Role, ...]
@@ -46,7 +46,7 @@ class LessonsWanted:
 
 
 def lectures(pool: Curriculum, chat: ChatFormat, wanted: LessonsWanted, counts: Counter[str]) -> Iterator[Lecture]:
-    """The lessons of a run as tokens; what has none is counted by its reason. Raises `ForeignTape`."""
+    """The lessons of a run as tokens; episodes without one are counted by reason. Raises `ForeignTape`."""
     said = set[tuple[str, ...]]()
     for success in successes(pool, wanted.roles):
         if success.scripted and not wanted.scripted:
@@ -80,8 +80,8 @@ def _clean(trajectory: Trajectory) -> bool:
 
 
 def _taped(trajectory: Trajectory, success: Success, chat: ChatFormat) -> list[Lecture]:
-    """A lecture for each segment. Raises `ForeignTape`, and `TrajectoryError` for a tape that does not hold the answers
-    of its conversations one by one."""
+    """A lecture for each segment. Raises `ForeignTape`, and `TrajectoryError` for a tape that does not match its
+    conversations answer by answer."""
     segments, name = trajectory.record.segments, success.path.name.removesuffix(".jsonl.zst")
     answers = taped_answers(trajectory, name)
     check_own(trajectory, answers, chat, name, RENDER)

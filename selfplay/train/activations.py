@@ -1,10 +1,10 @@
-"""What is kept of a layer between forward and backward, and what is computed again.
+"""What is kept of a layer between forward and backward, and what is recomputed.
 
-A checkpointed layer keeps its input and, by the rule here, attention's output, since that costs the most time for its
-bytes. Of T tokens, an element of attention's output stands for 2 T operations on average, one of a product's output
-for twice its inner width, one of a norm, a rotation or a gate for a few. So everything but attention is computed again.
-Keeping the products around it (queries, keys, values, the output), too, saved 3 % of the time for 15 % of the memory.
-`docs/training.md` has the bytes and operations.
+A checkpointed layer keeps its input and attention's output, which costs the most time per byte to recompute: with T
+tokens, an element of attention's output takes 2 T operations on average, an element of a product twice its inner width,
+and one of a norm, rotation or gate only a few. Everything else is recomputed. Keeping the products around attention
+(queries, keys, values, the output) as well saved 3 % of the time for 15 % of the memory. `docs/training.md` has the
+bytes and operations.
 """
 
 from functools import partial
@@ -19,12 +19,12 @@ ATTENTION = {
     "aten::_scaled_dot_product_cudnn_attention",
     "torch_attn::_varlen_attn",
 }
-"""The operators that compute it."""
+"""The operators that compute attention."""
 
 
 def forget_activations(model: Any, keep_attention: bool) -> None:
-    """Let a Hugging Face model checkpoint its layers; with `keep_attention` as above, else their inputs are all that is
-    kept."""
+    """Make a Hugging Face model checkpoint its layers: keep inputs, and with `keep_attention` also attention's
+    outputs."""
     how: dict[str, Any] = {"use_reentrant": False}
     if keep_attention:
         how["context_fn"] = partial(create_selective_checkpoint_contexts, _policy)

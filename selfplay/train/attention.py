@@ -1,8 +1,8 @@
 """Attention of packed sequences, as an attention function of transformers: it cannot cross a boundary.
 
-On a CPU each sequence is a call of torch's fused causal attention. There is no mask: time and memory are those of the
-sequences alone, where a block-diagonal mask costs the square of the row. On a GPU in half precision it is torch's own
-variable-length flash attention, one call for the row; in float32 there it is as on a CPU.
+On a CPU each sequence is a call of torch's fused causal attention. Without a mask, time and memory are those of the
+sequences alone; a block-diagonal mask costs the square of the row. On a GPU in half precision it is torch's
+variable-length flash attention, one call per row; in float32 it works as on a CPU.
 """
 
 from itertools import accumulate
@@ -16,9 +16,9 @@ from transformers import AttentionInterface
 from selfplay.train.errors import TrainError
 
 PACKED = "selfplay_packed"
-"""Its name among the attention functions of transformers. One without a mask function is given no mask."""
+"""Its name among the attention functions of transformers, which get no mask unless they register a mask function."""
 UNKNOWN = ("softcap", "s_aux", "position_bias")
-"""What some models' attention takes beyond the plain one. They are refused, not silently computed otherwise."""
+"""Extra arguments of some models' attention. They are refused, not silently ignored."""
 
 
 def packed_attention(
@@ -34,7 +34,7 @@ def packed_attention(
     **others: Any,
 ) -> tuple[Tensor, None]:
     """`[1, heads, tokens, size]` -> `[1, tokens, heads, size]`; `lengths`: tokens of each sequence in the row; without
-    them the row is one sequence. Raises `TrainError` for attention that is more than plain causal."""
+    them the row is one sequence. Raises `TrainError` unless the attention is plain and causal."""
     lengths = lengths or (query.shape[2],)
     _refuse(module, lengths, dropout, others)
     if query.is_cuda and query.dtype in (torch.float16, torch.bfloat16):
@@ -49,7 +49,7 @@ def packed_attention(
 
 
 def _spread(heads: Tensor, groups: int) -> Tensor:
-    """Each key or value head once for every query head that reads it: the fused CPU kernel wants as many."""
+    """Repeats each key or value head for every query head that reads it, as the fused CPU kernel needs."""
     return heads if groups == 1 else heads.repeat_interleave(groups, dim=1)
 
 

@@ -1,8 +1,8 @@
 """Checkpoints: weights, optimizer, step, random state, and the caller's position in its data.
 
 `FOLDER/step-N/` holds `torch.distributed.checkpoint`'s files and `about.json`, written last. It is made under another
-name and renamed when complete, so a kill leaves the one before. Any number of ranks reads what any number wrote.
-Learning rates follow from the step. Training itself draws no random number; the state is kept for a caller that does.
+name and renamed when complete, so a kill leaves the previous one. It can be read by any number of ranks. Learning rates
+follow from the step. Training draws no random numbers; the state is kept for callers that do.
 """
 
 import json
@@ -32,7 +32,7 @@ REMOVE = "Remove that folder: the checkpoint before it is used then."
 
 def save(trainer: Trainer, folder: Path, position: Mapping[str, Any], keep: int = 1) -> Path:
     """Write `FOLDER/step-N` and remove all but the newest `keep`. `position`: plain values, given back by `resume`.
-    Raises `TrainError` when it cannot be written; the checkpoints before it stay."""
+    Raises `TrainError` if it cannot be written; earlier checkpoints stay."""
     with _making(folder, trainer.steps, keep) as (made, target):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of running without ranks
@@ -44,8 +44,8 @@ def save(trainer: Trainer, folder: Path, position: Mapping[str, Any], keep: int 
 def save_together(
     trainers: Mapping[str, Trainer], folder: Path, number: int, position: Mapping[str, Any], keep: int = 1
 ) -> Path:
-    """Write `FOLDER/step-NUMBER` with a checkpoint of each trainer under its name: all of them, or none. Of one
-    process. Raises as `save` does."""
+    """Write `FOLDER/step-NUMBER` with a checkpoint of each trainer under its name, atomically. Only for one process.
+    Raises as `save` does."""
     with _making(folder, number, keep) as (made, target):
         for name, trainer in trainers.items():
             save(trainer, made / name, position)
@@ -54,8 +54,8 @@ def save_together(
 
 
 def resume_together(trainers: Mapping[str, Trainer], folder: Path) -> tuple[int, dict[str, Any]] | None:
-    """Load the newest of `save_together` into its trainers and return its number and position; None where there is
-    none. Raises as `resume` does."""
+    """Load the newest checkpoint of `save_together` and return its number and position, or None. Raises as `resume`
+    does."""
     found = checkpoints(folder)
     if not found:
         return None
@@ -63,22 +63,22 @@ def resume_together(trainers: Mapping[str, Trainer], folder: Path) -> tuple[int,
     for name, trainer in trainers.items():
         position = resume(trainer, found[-1] / name)
         if position is None:
-            raise TrainError(f"{found[-1]} holds no checkpoint of {name}", REMOVE)
+            raise TrainError(f"{found[-1]} has no checkpoint of {name}", REMOVE)
     assert position is not None
     return int(found[-1].name.removeprefix("step-")), position
 
 
 def resume(trainer: Trainer, folder: Path) -> dict[str, Any] | None:
-    """Load the newest checkpoint into the trainer and return its position; None where there is none.
+    """Load the newest checkpoint into the trainer and return its position, or None.
 
-    Raises `TrainError` for a checkpoint of another model, one that is damaged, and one of a later version."""
+    Raises `TrainError` for a checkpoint of another model or a later version, and for a damaged one."""
     found = checkpoints(folder)
     return load(trainer, found[-1]) if found else None
 
 
 def load(trainer: Trainer, path: Path) -> dict[str, Any]:
-    """Load one checkpoint into the trainer and return its position. Raises `TrainError` as `resume` does; where data
-    could not be read, the trainer holds some of them and is of no more use."""
+    """Load one checkpoint into the trainer and return its position. Raises `TrainError` as `resume` does; if reading
+    failed midway, the trainer is unusable."""
     about = _about(path)
     check_model(trainer.scorer, about, path)
     state = _state(trainer)
@@ -111,20 +111,20 @@ def checkpoints(folder: Path) -> list[Path]:
 
 def _state(trainer: Trainer) -> dict[str, Any]:
     model, optimizer = get_state_dict(trainer.scorer, trainer.optimizer, options=_parts(trainer))
-    if trainer.scorer.options.lora is not None:  # a tied head is not taken for frozen
+    if trainer.scorer.options.lora is not None:  # do not count a tied head as frozen
         model = {name: value for name, value in model.items() if PART in name}
     return {"model": model, "optimizer": optimizer, "random": torch.get_rng_state()}
 
 
 def _parts(trainer: Trainer) -> StateDictOptions:
-    """Of a model with adapters, the adapters: the other weights never change."""
+    """The parts to store. For a model with adapters only these: its other weights never change."""
     return StateDictOptions(ignore_frozen_params=True, strict=trainer.scorer.options.lora is None)
 
 
 @contextmanager
 def _making(folder: Path, number: int, keep: int) -> Iterator[tuple[Path, Path]]:
-    """(a new folder to write to, the name that the block gives it); afterwards all but the newest `keep` are removed.
-    Raises `TrainError` when it cannot be written."""
+    """A new folder to write to, and its name once the block ends; then all but the newest `keep` are removed. Raises
+    `TrainError` if it cannot be written."""
     made, target = folder / f".new-step-{number}", folder / f"step-{number}"
     try:
         _on_first(lambda: _begin(made))
@@ -164,7 +164,7 @@ def _complete(trainer: Trainer, made: Path, target: Path, position: Mapping[str,
 
 
 def _rename(made: Path, target: Path) -> None:
-    """Give what is complete its name, for good."""
+    """Rename the complete folder durably."""
     shutil.rmtree(target, ignore_errors=True)
     made.rename(target)
     place = os.open(target.parent, os.O_RDONLY)
@@ -189,7 +189,7 @@ def _about(path: Path) -> dict[str, Any]:
 
 
 def _on_first(act: Callable[[], Any]) -> None:
-    """Do it on the first rank while the others wait. An `OSError` there is raised on all of them."""
+    """Run `act` on the first rank while the others wait. Its `OSError` is raised on all ranks."""
     failed: list[OSError | None] = [None]
     if first_rank():
         try:

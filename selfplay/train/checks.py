@@ -1,5 +1,5 @@
-"""What a model must do to be trained here, tried on sixteen tokens when it is loaded: nothing to its logits beyond its
-output head, and nothing in a packed row from one sequence to the next."""
+"""Tests on sixteen tokens whether a loaded model can be trained here: its logits come from the output head alone, and
+no sequence in a packed row affects the next."""
 
 from typing import TYPE_CHECKING
 
@@ -15,17 +15,17 @@ if TYPE_CHECKING:
     from selfplay.train.model import Scorer
 
 APART = 1e-3
-"""How far, at most, the model's own log-probabilities in float32 may be from ours."""
+"""The largest allowed difference between the model's own log-probabilities in float32 and ours."""
 LEAK = 1e-5
-"""How far, at most, hidden states of a packed sequence may move with its neighbour's tokens, of their largest value.
+"""How far hidden states of a packed sequence may move with its neighbour's tokens, relative to their largest value.
 Where nothing crosses they move by nothing, or (experts, whose batches change) by rounding: 1e-7."""
 ELSEWHERE = 1e-3
-"""How far, at most, they may be from those of the sequence alone: another shape rounds differently."""
+"""How far they may be from those of the sequence alone: another shape rounds differently."""
 TOKENS = 8
 
 
 def check_head(scorer: "Scorer") -> None:
-    """Raises `TrainError` for a model that does more to its logits than its head: a cap, a scale."""
+    """Raises `TrainError` for a model that caps or scales its logits."""
     model, ids = scorer.model, torch.arange(TOKENS, device=scorer.device) % scorer.vocabulary
     with torch.no_grad():
         own = model(input_ids=ids[None], use_cache=False).logits[0, :-1].float().log_softmax(-1)
@@ -59,7 +59,7 @@ def check_packing(scorer: "Scorer") -> None:
 
 
 def _last(scorer: "Scorer", *sequences: list[int]) -> Tensor:
-    """The hidden states of the last sequence of a row of these."""
+    """The hidden states of the row's last sequence."""
     examples = [Example(str(number), ids, [0] * len(ids)) for number, ids in enumerate(sequences)]
     with torch.no_grad():
         return scorer.hidden(row(examples, scorer.device))[-len(sequences[-1]) :].float()

@@ -1,4 +1,4 @@
-"""What can go wrong in training that a user can mend."""
+"""Errors in training that a user can mend."""
 
 from selfplay.errors import SelfplayError
 
@@ -8,4 +8,4 @@ class TrainError(SelfplayError):
 
 
 class StepRefused(TrainError):
-    """A loss or gradient that is not finite. The weights are as before the step; the batch lies in a file."""
+    """A loss or gradient that is not finite. The weights are unchanged; the batch is in a file."""

@@ -1,6 +1,6 @@
-"""Which model a checkpoint is of: the shapes of its parameters, its settings, its adapters and what they stand on.
+"""Which model a checkpoint belongs to: its parameters' shapes, its settings, its adapters and their base weights.
 
-Shapes alone are shared by models that compute otherwise: another base of the rotation, another scale of the adapters.
+Shapes alone are not enough: models of equal shapes may differ in the base of the rotation or the adapters' scale.
 """
 
 import json
@@ -15,7 +15,7 @@ ASIDE = (
     "_name_or_path", "architectures", "attn_implementation", "_attn_implementation", "dtype", "torch_dtype",
     "transformers_version", "use_cache",
 )  # fmt: skip
-"""Settings of a model that change nothing of what it computes in training, or belong to how it is run here."""
+"""Settings of a model that do not affect its computation in training, or depend on how it is run here."""
 ADVICE = "Name the model and the options it was begun with, or another folder."
 
 
@@ -32,7 +32,7 @@ def described(scorer: Scorer) -> dict[str, Any]:
 
 def check_model(scorer: Scorer, about: Mapping[str, Any], path: Path) -> None:
     """Raises `TrainError` unless a checkpoint's description is that of this model. Settings that only one of them has
-    are another version's; so are parts that a checkpoint of an earlier version lacks."""
+    come from another version and are ignored; so are parts that an older checkpoint lacks."""
     ours = described(scorer)
     _compare(about["model"], ours["model"], path)
     theirs = about.get("config", {})

@@ -1,12 +1,12 @@
 """Log-probability and entropy of given tokens, from hidden states and the output head, in chunks of tokens.
 
 The logits of a whole batch never exist: 16k tokens of a 150k vocabulary would take 9.8 GB in float32, several times.
-Forward keeps two numbers a token; backward computes a chunk's logits again, which costs one product with the head more
-than the naive way. With z the logits, p their softmax and H the entropy of p:
+Forward keeps two numbers per token; backward recomputes a chunk's logits, which costs one more product with the head.
+With z the logits, p their softmax and H the entropy of p:
 
     d log p_t / d z_j = [j = t] - p_j          d H / d z_j = -p_j (log p_j + H)
 
-Logits and gradients of the head are summed in float32 whatever the hidden states are in.
+Logits and gradients of the head are summed in float32 whatever the precision of the hidden states.
 """
 
 from typing import Any
@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 CHUNK = 128
-"""Tokens at a time: of a vocabulary of 150k their logits take 77 MB."""
+"""Tokens per chunk: with a vocabulary of 150k their logits take 77 MB."""
 
 
 def token_logprobs(
@@ -90,7 +90,7 @@ def _slope(
 
 
 def _buffers(hidden: Tensor, head: Tensor, chunk: int) -> tuple[Tensor, Tensor]:
-    """Room for a chunk's logits, twice: new memory for every chunk would cost its page faults."""
+    """Two reusable buffers for a chunk's logits: new memory for every chunk would cost page faults."""
     shape = (min(chunk, len(hidden)), len(head))
     first, second = (hidden.new_empty(shape, dtype=_wide(head)) for _ in range(2))
     return first, second
@@ -106,7 +106,7 @@ def _logits(states: Tensor, head: Tensor, bias: Tensor | None, room: Tensor) -> 
 
 
 def _wide(head: Tensor) -> torch.dtype:
-    """What sums are kept in: float32, or float64 where gradients are checked."""
+    """The dtype of sums: float32, or float64 when gradients are checked."""
     return torch.promote_types(head.dtype, torch.float32)
 
 

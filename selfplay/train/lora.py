@@ -1,8 +1,7 @@
 """Low-rank adapters (LoRA, Hu et al. 2021) through peft: W + (alpha / rank) B A, and only A and B are trained.
 
-The model's own weights are frozen and never written to. For an engine the sum is made once, when the model is saved;
-the adapter lies beside it in peft's format. There is no dropout: log-probabilities are to be those an engine samples
-with.
+The model's own weights are frozen and never written to. For an engine they are merged once, when the model is saved;
+the adapter is stored beside it in peft's format. There is no dropout: log-probabilities must match the engine's.
 """
 
 import hashlib
@@ -19,7 +18,7 @@ from selfplay.train.errors import TrainError
 
 SAMPLED = 1024
 NAME, PART, BASE = "default", ".lora_", ".base_layer."
-"""peft's: the adapter's name, what names of its weights hold, and what those of the weights it stands on hold."""
+"""peft's names: the adapter, the mark in its weights' names, and the mark in the base weights' names."""
 
 
 @dataclass(frozen=True)
@@ -37,8 +36,8 @@ class LoraOptions:
 
 
 def add_adapters(model: Any, options: LoraOptions) -> None:
-    """Put adapters into a Hugging Face model, in place; B is 0, so it computes what it did. A is the same in every
-    process. Raises `TrainError` for a model without the named modules, and where peft is not installed."""
+    """Add adapters to a Hugging Face model in place. B is 0, so its outputs stay the same. A is equal in every process.
+    Raises `TrainError` for a model without the named modules, or if peft is not installed."""
     _check_targets(model, options)
     try:
         from peft import inject_adapter_in_model
@@ -60,7 +59,7 @@ def _config(options: LoraOptions, base: str | None = None) -> Any:
 
 def _check_targets(model: Any, options: LoraOptions) -> None:
     if options.rank < 1:
-        raise TrainError(f"the rank of LoRA is at least 1, not {options.rank}")
+        raise TrainError(f"the rank of LoRA must be at least 1, not {options.rank}")
     head = model.get_output_embeddings()  # applied by `logprobs`, to its weight alone
     linear = {name for name, part in model.named_modules() if isinstance(part, nn.Linear) and part is not head}
     names = sorted({name.rpartition(".")[2] for name in linear})
@@ -73,8 +72,8 @@ def _check_targets(model: Any, options: LoraOptions) -> None:
 
 
 def frozen_digest(model: Any) -> str:
-    """What tells the weights under the adapters from those of another model: at most `SAMPLED` values of each, which
-    any fine-tuning moves. Of a whole model, before it is sharded."""
+    """Identifies the weights under the adapters by at most `SAMPLED` values of each, which any fine-tuning changes.
+    Only before the model is sharded."""
     found = hashlib.sha256()
     for name, value in sorted(model.named_parameters()):
         if not value.requires_grad:
@@ -84,7 +83,7 @@ def frozen_digest(model: Any) -> str:
 
 
 def merged(name: str, value: Tensor, adapters: Mapping[str, Tensor], options: LoraOptions | None) -> Tensor:
-    """A weight as an engine is to have it: a copy with its adapter's product added. `adapters`: all their weights."""
+    """A weight for an engine: a copy with its adapter's product added. `adapters`: all their weights."""
     stem = name.removesuffix(f"{BASE}weight")
     if options is None or stem == name:
         return value

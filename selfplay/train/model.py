@@ -1,8 +1,7 @@
-"""A Hugging Face causal model as one module that scores rows: log-probability and entropy of tokens already there.
+"""A Hugging Face causal model as one module that scores rows: log-probability and entropy of given tokens.
 
-Weights are kept in float32. With bf16 compute they are cast where they are used: by autocast on one process, which
-needs no wrapper at all, and by FSDP2's own mixed precision where `torch.distributed` has more than one rank. Only the
-positions before trained tokens reach the output head.
+Weights are kept in float32. With bf16 compute they are cast when used: by autocast in one process, and by FSDP2's mixed
+precision with several ranks. Only the positions before trained tokens reach the output head.
 """
 
 import copy
@@ -35,9 +34,9 @@ Precision = Literal["fp32", "bf16"]
 @dataclass(frozen=True)
 class ModelOptions:
     """`attention`: `packed`, or a name transformers knows (`sdpa`, `eager`, `flash_attention_2`), which masks a packed
-    row by its positions. `checkpointing`: forget activations inside layers and compute them again, except, with
-    `keep_attention`, those that `activations` names. `offload`: what is kept of layers (but not by `keep_attention`)
-    waits for backward in main memory. `chunk`: tokens whose logits exist at once. `lora`: train adapters alone."""
+    row by its positions. `checkpointing`: recompute activations inside layers, except attention's with
+    `keep_attention`. `offload`: kept layer inputs wait for backward in main memory. `chunk`: tokens whose logits exist
+    at once. `lora`: train adapters alone."""
 
     precision: Precision = "bf16"
     attention: str = "packed"
@@ -49,7 +48,7 @@ class ModelOptions:
 
 
 class Scorer(nn.Module):
-    """A causal model and how it is run. Its parameters are named `model....`, as Hugging Face names them. `frozen`: a
+    """A causal model and how it is run. Its parameters are named `model....`, as in Hugging Face. `frozen`: a
     digest of the weights under its adapters, empty without any."""
 
     def __init__(self, model: Any, options: ModelOptions) -> None:
@@ -64,7 +63,7 @@ class Scorer(nn.Module):
         _drop_nothing(model.train())
 
     def forward(self, row: PackedRow) -> tuple[Tensor, Tensor]:
-        """(log-probabilities, entropies) in float32, `[tokens]`: of the tokens inside the mask, 0 elsewhere."""
+        """(log-probabilities, entropies) in float32, `[tokens]`; 0 outside the mask."""
         places = row.mask.nonzero().squeeze(1)
         with torch.autocast(self.device.type, torch.bfloat16, enabled=self._casts):
             hidden = self.hidden(row)[places - 1]
@@ -94,7 +93,7 @@ class Scorer(nn.Module):
 
 
 def _drop_nothing(model: nn.Module) -> None:
-    """Turn dropout off: log-probabilities are to be those an engine samples with."""
+    """Turn dropout off: log-probabilities must match the engine's."""
     for module in model.modules():
         if isinstance(module, nn.Dropout):
             module.p = 0.0
@@ -109,7 +108,7 @@ def sharded() -> bool:
 
 
 def first_rank() -> bool:
-    """Whether this process writes what all ranks made: the first of them, or the only one."""
+    """Whether this process is the first or only rank, which writes files."""
     return not (dist.is_initialized() and dist.get_rank())
 
 
@@ -121,10 +120,10 @@ def load_scorer(path: str | Path, options: ModelOptions = ModelOptions()) -> Sco
 
 
 def load_scorers(path: str | Path, options: ModelOptions, count: int) -> list[Scorer]:
-    """Several scorers of one model, in one process: each has adapters of its own, and the weights under them, which
-    never change, are there once. Raises `TrainError`."""
+    """Several scorers of one model in one process: each has its own adapters, and all share the frozen weights. Raises
+    `TrainError`."""
     if options.lora is None or sharded():
-        raise TrainError("models share their weights where each trains adapters (LoRA), in one process")
+        raise TrainError("several policies need adapters (LoRA) in one process, where they share their weights")
     model = _loaded(path, options)
     weights = {id(tensor): tensor for tensor in (*model.parameters(), *model.buffers())}
     others = [copy.deepcopy(model, dict(weights)) for _ in range(count - 1)]
@@ -144,7 +143,7 @@ def _loaded(path: str | Path, options: ModelOptions) -> Any:
 
 
 def scorer_of(model: Any, options: ModelOptions = ModelOptions()) -> Scorer:
-    """A model that is loaded already, as a `Scorer`; its attention is set. Raises `TrainError`."""
+    """A loaded model as a `Scorer`; sets its attention. Raises `TrainError`."""
     model.set_attn_implementation(PACKED if options.attention == "packed" else options.attention)
     for name, parameter in model.named_parameters():
         if parameter.dtype != torch.float32:

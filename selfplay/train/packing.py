@@ -1,8 +1,8 @@
 """Sequences into rows of at most a budget of tokens. Plain numbers: no tensor library.
 
 First fit by falling length: each sequence goes into the first row with room, longest first. It never needs more than
-11/9 of the fewest rows possible plus one. A sequence is never cut over two rows: what belongs together in a loss
-(a sequence ratio, a mean over its tokens) is in one place.
+11/9 of the fewest possible rows plus one. A sequence is never split over rows, so sequence ratios and means over its
+tokens stay in one place.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,9 +14,9 @@ from selfplay.train.errors import TrainError
 
 @dataclass(frozen=True)
 class Example:
-    """One sequence of tokens. `mask`: 1 where the token is trained on; `numbers`: named values, one for each token,
-    which a loss reads (advantages, the engine's log-probabilities). Raises `TrainError` for lengths that differ, an id
-    below 0, and a first token that is trained on: nothing stands before it."""
+    """One sequence of tokens. `mask`: 1 where the token is trained on; `numbers`: named values per token for the loss
+    (advantages, the engine's log-probabilities). Raises `TrainError` for differing lengths, an id below 0, and a first
+    token that is trained on: it has no context."""
 
     name: str
     ids: Sequence[int]
@@ -28,24 +28,24 @@ class Example:
             if len(values) != len(self.ids):
                 raise TrainError(f"{self.name}: {len(self.ids)} ids and {len(values)} values of {what}")
         if not len(self.ids) or min(self.ids) < 0:
-            raise TrainError(f"{self.name}: a sequence needs ids, and none below 0")
+            raise TrainError(f"{self.name}: a sequence needs ids of at least 0")
         if self.mask[0]:
-            raise TrainError(f"{self.name}: its first token cannot be trained on: nothing stands before it")
+            raise TrainError(f"{self.name}: its first token cannot be trained on: it has no context")
 
     @property
     def trained(self) -> int:
-        """How many of its tokens are trained on."""
+        """How many of the sequence's tokens are trained on."""
         return sum(map(bool, self.mask))
 
     @property
     def read(self) -> "Example":
-        """It without the tokens after its last trained one, which no log-probability depends on; one of them is kept
-        where nothing is trained on."""
+        """The sequence up to its last trained token, since no log-probability depends on the rest; without trained
+        tokens, its first token."""
         last = max((at for at, on in enumerate(self.mask) if on), default=0)
         return self if last + 1 == len(self.ids) else self.first(last + 1)
 
     def first(self, tokens: int) -> "Example":
-        """Its first `tokens`."""
+        """The sequence's first `tokens` tokens."""
         numbers = {name: values[:tokens] for name, values in self.numbers.items()}
         return replace(self, ids=self.ids[:tokens], mask=self.mask[:tokens], numbers=numbers)
 
@@ -54,8 +54,8 @@ TooLong = Literal["refuse", "cut", "leave-out"]
 
 
 def fitting(examples: Iterable[Example], budget: int, too_long: TooLong = "refuse") -> list[Example]:
-    """The examples that fit into `budget` tokens and teach something. A longer one is refused by name, left out, or
-    cut: its first `budget` tokens are kept, since what comes later makes no sense without them.
+    """The examples that fit into `budget` tokens and have trained tokens. A longer one is refused by name, left out, or
+    cut to its first `budget` tokens.
 
     Raises `TrainError`."""
     kept = []

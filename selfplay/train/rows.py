@@ -1,7 +1,7 @@
 """A row as tensors: packed sequences one after the other, each with positions from 0.
 
-Every tensor is `[tokens]`. What belongs to a token stands at its place; that its log-probability comes from the hidden
-state before it is `model`'s business.
+Every tensor is `[tokens]`. Each value is at its token's index; `model` takes its log-probability from the hidden state
+before it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,8 +15,8 @@ from selfplay.train.packing import Example, pack
 
 @dataclass(frozen=True)
 class PackedRow:
-    """`lengths`: tokens of each sequence; `sequence`: the number of each token's sequence, from 0; `names`: of the
-    sequences; `numbers`: what the examples carry, in float32."""
+    """`lengths`: tokens of each sequence; `sequence`: the number of each token's sequence, from 0; `names`: the
+    sequences' names; `numbers`: the examples' numbers, in float32."""
 
     names: tuple[str, ...]
     lengths: tuple[int, ...]
@@ -28,8 +28,8 @@ class PackedRow:
 
 
 def row(examples: Sequence[Example], device: torch.device | str = "cpu") -> PackedRow:
-    """One row of all the examples. Those without a number that others have get NaN there, which must not matter: a loss
-    looks inside the mask only."""
+    """One row of all the examples. A number that only some examples have is NaN for the others; a loss reads only
+    inside the mask."""
     lengths = tuple(len(example.ids) for example in examples)
     sequence = torch.repeat_interleave(torch.arange(len(lengths)), torch.tensor(lengths))
     names = sorted({name for example in examples for name in example.numbers})

@@ -1,8 +1,8 @@
 """Supervised fine-tuning: epochs over examples, a held-out loss after each, early stop, resume.
 
-Every batch is `batch` sequences; its loss is the mean over its trained tokens. The order of an epoch follows from the
-seed alone, so a run that is resumed sees what it would have seen. Kept: the best epoch and those after it, and inside
-an epoch the newest checkpoint.
+Every batch is `batch` sequences; its loss is the mean over its trained tokens. The seed fixes the order of an epoch, so
+a resumed run sees the same batches. It keeps the best epoch and those after it, and the newest checkpoint inside an
+epoch.
 """
 
 import random
@@ -45,8 +45,8 @@ class Epoch:
 
 @dataclass
 class Tuned:
-    """Where a run stands. `before`: the held-out loss of the model as it was given; `batch`: the next one of the epoch
-    that runs; `loss` and `tokens`: summed over its trained tokens so far."""
+    """The state of a run. `before`: the held-out loss of the initial model; `batch`: the next batch of the current
+    epoch; `loss` and `tokens`: summed over the epoch's trained tokens so far."""
 
     before: float | None = None
     epochs: list[Epoch] = field(default_factory=list)
@@ -56,14 +56,14 @@ class Tuned:
 
     @property
     def best(self) -> Epoch:
-        """The epoch with the lowest held-out loss; the last one without held-out examples."""
+        """The epoch with the lowest held-out loss; without held-out examples, the last one."""
         if self.epochs[-1].held_out is None:
             return self.epochs[-1]
         return min(self.epochs, key=lambda epoch: epoch.held_out or 0.0)
 
     @property
     def worse(self) -> bool:
-        """Whether even the best epoch has a higher held-out loss than the model as it was given."""
+        """Whether even the best epoch has a higher held-out loss than the initial model."""
         return self.before is not None and (self.best.held_out or 0.0) > self.before
 
     @classmethod
@@ -83,10 +83,10 @@ def tune(
     kind: Mapping[str, Any],
     report: Report = lambda tuned, figures: None,
 ) -> Tuned:
-    """Train until the epochs are over or the held-out loss rises; the trainer then has the best weights.
+    """Train until all epochs are done or the held-out loss rises; the trainer then has the best weights.
 
-    `folder`: for checkpoints. `kind`: plain values that fix the run; a checkpoint of another kind is not resumed but
-    refused. Raises `TrainError`."""
+    `folder`: for checkpoints. `kind`: plain values that fix the run; a checkpoint of another kind is refused. Raises
+    `TrainError`."""
     tuned = _resumed(trainer, folder, kind) or Tuned(mean_loss(trainer, held_out))
     while len(tuned.epochs) < options.epochs and not _stopped(tuned, options.patience):
         for batch in _batches(training, options, len(tuned.epochs), tuned.batch):
@@ -124,7 +124,7 @@ def batches(count: int, options: TuneOptions) -> int:
 
 
 def forget(folder: Path) -> None:
-    """Remove the checkpoints of a run that is over."""
+    """Remove the checkpoints of a finished run."""
     shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -144,7 +144,7 @@ def _position(tuned: Tuned, kind: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _resumed(trainer: Trainer, folder: Path, kind: Mapping[str, Any]) -> Tuned | None:
-    """What the newest checkpoint says, loaded into the trainer; None where there is none. Raises `TrainError`."""
+    """Loads the newest checkpoint into the trainer and returns its state, or None. Raises `TrainError`."""
     found = [path for part in ("within", "epochs") for path in checkpoint.checkpoints(folder / part)]
     if not found:
         return None

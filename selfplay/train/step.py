@@ -1,8 +1,8 @@
-"""One update: a batch of examples and a loss -> new weights, or a refusal that leaves them as they were.
+"""One update: a batch of examples and a loss -> new weights, or a refusal that leaves them unchanged.
 
 The caller's loss returns the *sum* over a row's tokens, and the caller gives one normaliser for the whole batch. So the
-gradient is the same however the batch was cut into rows, micro-batches and ranks: a row is a micro-batch, a rank has
-every n-th row, gradients are summed over both.
+gradient does not depend on how the batch was split: a row is a micro-batch, a rank has every n-th row, and gradients
+are summed over both.
 """
 
 import json
@@ -26,9 +26,9 @@ from selfplay.train.rows import PackedRow, rows
 
 @dataclass(frozen=True)
 class Tokens:
-    """What a loss reads of a row, everything `[tokens]`. Outside `mask` log-probabilities and entropies are 0, and
-    `numbers` (advantages, the engine's log-probabilities, whatever the examples carry) mean nothing. `sequence`
-    numbers the row's sequences from 0; none is cut over two rows."""
+    """A row as a loss reads it; every tensor is `[tokens]`. Outside `mask`, log-probabilities and entropies are 0 and
+    `numbers` (advantages, the engine's log-probabilities) are undefined. `sequence` numbers the row's sequences from
+    0."""
 
     logprobs: Tensor
     entropies: Tensor
@@ -44,8 +44,8 @@ Loss = Callable[[Tokens], Tensor]
 @dataclass(frozen=True)
 class StepOptions:
     """`lr` is reached linearly over the first `warmup` steps and then stays, or falls along half a cosine to 0 at step
-    `decay`. `clip`: the largest norm of the gradient, inf for any. `budget`: tokens of a row. `refused`: the folder for
-    batches whose step was refused. Raises `TrainError` for what cannot be."""
+    `decay`. `clip`: the largest norm of the gradient, inf for no limit. `budget`: tokens of a row. `refused`: the
+    folder for batches whose step was refused. Raises `TrainError` for impossible values."""
 
     lr: float = 1e-6
     warmup: int = 0
@@ -58,8 +58,8 @@ class StepOptions:
 
     def __post_init__(self) -> None:
         for wrong, why in (
-            (not 0 <= self.lr < math.inf, f"the learning rate is a finite number of at least 0, not {self.lr}"),
-            (not self.clip > 0, f"a gradient is clipped to a norm above 0, not {self.clip}"),
+            (not 0 <= self.lr < math.inf, f"the learning rate must be finite and at least 0, not {self.lr}"),
+            (not self.clip > 0, f"the gradient's clip must be above 0, not {self.clip}"),
             (not 0 <= self.weight_decay < math.inf, f"weight decay is finite and at least 0, not {self.weight_decay}"),
             (not all(0 <= beta < 1 for beta in self.betas), f"betas lie in 0 to 1 (without 1), not {self.betas}"),
             (self.warmup < 0, f"warm-up is a number of steps, at least 0, not {self.warmup}"),
@@ -75,8 +75,8 @@ class StepOptions:
 
 @dataclass(frozen=True)
 class StepFigures:
-    """What an update did. `loss`: over the normaliser; `gradient`: its norm before clipping; `entropy`: mean over the
-    tokens trained on, in nats; `tokens`: of all sequences; `rows`: of this rank."""
+    """What an update did. `loss`: divided by the normaliser; `gradient`: its norm before clipping; `entropy`: mean over
+    the trained tokens, in nats; `tokens`: of all sequences; `rows`: of this rank."""
 
     step: int
     loss: float
@@ -111,7 +111,7 @@ class Trainer:
         """Take one step. Every rank gives the same examples. Raises `StepRefused` for a loss or gradient that is not
         finite, `TrainError` for examples that this model cannot read."""
         started, mine = time.monotonic(), self._rows(examples, normaliser)
-        self.optimizer.zero_grad()  # of a step whose loss raised
+        self.optimizer.zero_grad()  # left by a step whose loss raised
         sums = torch.zeros(2, device=self.scorer.device, dtype=torch.float64)  # loss, entropy
         for row in mine:
             tokens = self._tokens(row)
@@ -131,15 +131,15 @@ class Trainer:
         sums = torch.zeros(1, device=self.scorer.device, dtype=torch.float64)
         with torch.no_grad():
             for row in self._rows(examples, 1.0):
-                tokens = self._tokens(row)  # a rank without a row of its own runs along: the others wait for it
+                tokens = self._tokens(row)  # a rank without rows runs along: the others wait for it
                 if row.names:
                     sums += loss(tokens).double()
         _sum_over_ranks(sums)
         return float(sums)
 
     def logprobs(self, examples: Sequence[Example]) -> list[list[float]]:
-        """Each example's log-probabilities under the present weights, 0 outside its mask: what a later loss calls
-        old, or a reference."""
+        """Each example's log-probabilities under the current weights, 0 outside its mask: the old or reference values
+        of a later loss."""
         found: dict[str, list[float]] = {}
         with torch.no_grad():
             for row in self._rows(examples, 1.0):
@@ -156,8 +156,8 @@ class Trainer:
         return Tokens(logprobs, entropies, row.mask, row.sequence, row.numbers)
 
     def _rows(self, examples: Sequence[Example], normaliser: float) -> list[PackedRow]:
-        """This rank's rows: as many on every rank, since they wait for each other; an idle one has no names and an
-        empty mask. Raises `TrainError`."""
+        """This rank's rows. Every rank has equally many, since they wait for each other; an idle row has no names and
+        an empty mask. Raises `TrainError`."""
         self._refuse(examples, normaliser)
         found = rows(examples, self.options.budget, self.scorer.device)
         if not sharded():
@@ -171,7 +171,7 @@ class Trainer:
 
     def _refuse(self, examples: Sequence[Example], normaliser: float) -> None:
         if not 0 < normaliser < math.inf:
-            raise TrainError(f"a batch is divided by a number above 0, not {normaliser}")
+            raise TrainError(f"a batch's normaliser must be above 0, not {normaliser}")
         if not any(example.trained for example in examples):
             raise TrainError("no token of the batch is trained on")
         if len({example.name for example in examples}) < len(examples):

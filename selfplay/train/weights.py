@@ -1,4 +1,4 @@
-"""A model's weights on their way out: one after another for engines, or as a Hugging Face folder."""
+"""Exports a model's weights: one after another for engines, or as a Hugging Face folder."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,13 +24,13 @@ def save_model(scorer: Scorer, folder: Path, dtype: torch.dtype = torch.bfloat16
         return
     scorer.model.save_pretrained(folder, state_dict=weights)
     config = AutoConfig.from_pretrained(folder)
-    config.dtype = dtype  # engines load with what stands here, and it would be that of the masters
+    config.dtype = dtype  # engines load with this dtype; it would be the masters'
     config.save_pretrained(folder)
 
 
 def engine_weights(scorer: Scorer, dtype: torch.dtype) -> Iterator[tuple[str, Tensor]]:
-    """The weights as an engine loads them, one after another: name and whole tensor, adapters added; every rank goes
-    through all of them."""
+    """The weights for an engine, one after another: name and whole tensor, with adapters added. Every rank must iterate
+    over all."""
     adapters, options = adapter(scorer), scorer.options.lora
     for name, value in _stored(scorer).items():
         if name not in adapters:
@@ -49,15 +49,15 @@ def _stored(scorer: Scorer) -> dict[str, Tensor]:
 
 
 def adapter(scorer: Scorer) -> dict[str, Tensor]:
-    """The weights of its adapters, whole, in float32; every rank calls it. Without LoRA there are none."""
+    """The adapters' whole weights in float32; empty without LoRA. Every rank calls it."""
     found = scorer.model.state_dict().items()
     return {name: _whole(value).cpu() for name, value in found if lora.PART in name}
 
 
 def write_model(scorer: Scorer, folder: Path, source: str | Path, dtype: torch.dtype = torch.bfloat16) -> None:
     """`save_model`, with the tokenizer of `source`: what `--policy transformers:FOLDER` opens; adapters once more in
-    `adapter/`. The settings come last, so that a folder in which a kill left half of the model is not taken for one.
-    Raises `OSError` when it cannot be written."""
+    `adapter/`. The settings are written last, so that a half-written folder does not count as a model. Raises
+    `OSError`."""
     made, first = folder / ".new-model", first_rank()
     adapters = adapter(scorer)
     try:
@@ -74,8 +74,8 @@ def write_model(scorer: Scorer, folder: Path, source: str | Path, dtype: torch.d
 
 
 def written_dtype(source: str | Path, precision: Precision) -> torch.dtype:
-    """What a trained model is to be written in: float32 where it was computed so, since bf16 would round small updates
-    away; else what its source is stored in."""
+    """The dtype to write a trained model in: float32 if it was computed so, since bf16 would lose small updates; else
+    its source's dtype."""
     if precision == "fp32":
         return torch.float32
     return getattr(torch, str(AutoConfig.from_pretrained(source).dtype or torch.bfloat16).removeprefix("torch."))

@@ -1,5 +1,4 @@
-"""Played episodes of one batch -> what each earned, and what keeps some from teaching: the rules of credit
-(`docs/credit.md`), then the recipe's filters."""
+"""Credits the played episodes of one batch: the rules of credit (`docs/credit.md`), then the recipe's filters."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -33,10 +32,10 @@ def credited(
     version: int | None = None,
     vocabulary: int | None = None,
 ) -> list[Credited]:
-    """The credit of each episode, in their order. `attempts`: planned for each bug. `version`: of the policy that is to
-    be trained; None for the newest that sampled. `vocabulary`: its size; without it nothing is taken for gibberish.
+    """The credit of each episode, in their order. `attempts`: planned for each bug. `version`: of the policy to train;
+    None for the newest that sampled. `vocabulary`: its size; without it the gibberish filter is off.
 
-    Raises `LearningError` for episodes that break an invariant of credit, as a group with two prompts."""
+    Raises `LearningError` for episodes that break an invariant of credit, such as a group with two prompts."""
     masked = [_counted(one, recipe) for one in episodes]
     try:
         found = credit([one.episode for one in masked], recipe.rules(attempts))
@@ -53,7 +52,7 @@ def credited(
 
 
 def _counted(one: Played, recipe: Recipe) -> Played:
-    """The same, with the tokens that can be trained on."""
+    """The episode with the number of tokens that can be trained on."""
     if recipe.malformed != "mask" or not one.answers:
         return one
     tokens = sum(answer.tokens for answer in one.answers if not answer.malformed)
@@ -61,7 +60,7 @@ def _counted(one: Played, recipe: Recipe) -> Played:
 
 
 def _taken_by(one: Played, earned: Credit, filters: dict[str, Filter], version: int, recipe: Recipe) -> str:
-    """The name of the filter that takes it; empty for one that is trained on, or has no credit anyway."""
+    """The name of the filter that drops it; empty if it is trained on or has no gradient anyway."""
     if earned.reason is not None:
         return ""
     if recipe.too_long == "leave-out" and max(len(segment.ids) for segment in one.segments) > recipe.budget:

@@ -1,10 +1,10 @@
-"""What can go wrong between stored episodes and an update that a user can mend."""
+"""Errors between stored episodes and an update that a user can mend."""
 
 from selfplay.errors import SelfplayError
 
 
 class LearningError(SelfplayError):
-    """Episodes, or a recipe, from which no update can be made."""
+    """Episodes or a recipe that cannot make an update."""
 
 
 class NothingToLearn(LearningError):

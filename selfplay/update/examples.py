@@ -1,4 +1,4 @@
-"""Credited episodes as sequences for the trainer: the very ids of their tapes, never rendered again.
+"""Credited episodes as sequences for the trainer: the ids of their tapes, never rendered again.
 
 A segment of a tape is one sequence. Its mask is 1 where the policy sampled, and nowhere else; every token of an episode
 has the episode's advantage. Malformed answers: see `Recipe.malformed`.
@@ -13,14 +13,14 @@ from selfplay.update.crediting import Credited
 from selfplay.update.recipe import Recipe
 
 ADVANTAGES, SAMPLED, INJECTOR = "advantages", "sampled", "injector"
-"""The numbers of an example's tokens: advantages, the engine's log-probabilities, 1 for the injector's and 0 for the
+"""The names of an example's numbers: advantages, the engine's log-probabilities, 1 for the injector and 0 for the
 solver's."""
 ROLES = ("injector", "solver")
 
 
 def examples(rollouts: Sequence[Credited], recipe: Recipe) -> list[Example]:
     """The sequences of the episodes that give a gradient. Raises `TrainError` for one that is longer than the budget,
-    unless the recipe says what becomes of those."""
+    unless the recipe cuts it or leaves it out."""
     found = [one for rollout in rollouts if rollout.teaches for one in _examples(rollout, recipe)]
     return fitting(found, recipe.budget, recipe.too_long)
 

@@ -1,9 +1,9 @@
-"""The loss of a recipe as the trainer calls it, row by row, and what is measured on the way.
+"""The loss of a recipe, as the trainer calls it row by row, and its measurements.
 
 r is the trainer's probability of a token over the engine's that sampled it, before the step:
     k1 = -log r, k3 = r - 1 - log r     both estimate KL(engine || trainer) from the engine's samples; k3 is never
                                         negative and varies less (Schulman 2020, "Approximating KL divergence")
-    clipped                             the loss's clip leaves the token without a gradient, or without its full weight
+    clipped                             the loss's clip removes the token's gradient or bounds its weight
 """
 
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ from selfplay.update.examples import ADVANTAGES, INJECTOR, ROLES, SAMPLED
 from selfplay.update.recipe import Recipe
 
 MEANS = ("ratio", "difference", "absolute_difference", "k1", "k3", "clipped", "entropy", "weight")
-"""What is averaged over tokens; `difference` is log r, `weight` the correction's."""
+"""The figures that are averaged over tokens; `difference` is log r, `weight` the correction's."""
 
 
 @dataclass(frozen=True)
@@ -64,8 +64,8 @@ def _weight(tokens: Tokens, recipe: Recipe) -> Tensor:
 
 
 def clipped(row: ObjectiveRow, tokens: Tokens, recipe: Recipe) -> Tensor:
-    """Which tokens the clip takes hold of: for CISPO those whose weight it bounds, else those whose gradient it takes,
-    where the ratio already is beyond the bound in the direction of the advantage."""
+    """Which tokens are clipped: for CISPO those with a bounded weight, else those without gradient, whose ratio is
+    already beyond the bound in the direction of the advantage."""
     low, high = recipe.bounds
     above, below = row.ratio > 1 + high, row.ratio < 1 - low
     if recipe.loss == "cispo":
@@ -86,7 +86,7 @@ class Objective:
         self._most = torch.full((len(ROLES), 4), -torch.inf, dtype=torch.float64)  # ratio, -ratio, log r, -log r
 
     def __call__(self, tokens: Tokens) -> Tensor:
-        """The sum over the row's tokens; over its sequences of their means where the recipe normalises by those."""
+        """The sum over the row's tokens; if the recipe normalises by sequence, the sum of its sequences' means."""
         row = row_loss(tokens, self.recipe)
         self._measure(row, tokens)
         if self.recipe.normalisation == "sequences":
@@ -136,7 +136,7 @@ def _over_ranks(sums: Tensor, most: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def normaliser(recipe: Recipe, trained: Mapping[str, int]) -> float:
-    """What the loss of the whole batch is divided by. `trained`: tokens trained on, by sequence."""
+    """The divisor of the whole batch's loss. `trained`: tokens trained on, by sequence."""
     if recipe.normalisation == "constant":
         return recipe.constant
     return float(len(trained) if recipe.normalisation == "sequences" else sum(trained.values()))

@@ -1,6 +1,6 @@
 """One update: credited episodes of both roles -> one step of a trainer, or of one for each role, and its figures.
 
-This is what a training loop calls with each batch, and `selfplay learn` with a finished run.
+A training loop calls this with each batch, and `selfplay learn` with a finished run.
 """
 
 import math
@@ -22,7 +22,8 @@ from selfplay.update.summary import require_gradient, rollout_figures
 @dataclass(frozen=True)
 class Updated:
     """What an update did. `step`: the trainer's, or those of all trainers together; `tokens`: of `Objective.figures`,
-    by role; `rollouts`: of `rollout_figures`; `steps`: of each role that has a trainer of its own and was taught."""
+    by role; `rollouts`: of `rollout_figures`; `steps`: each role's own step, if it has its own trainer and was
+    trained."""
 
     step: StepFigures
     tokens: dict[str, dict[str, float]]
@@ -36,16 +37,16 @@ class Updated:
 def update(trainer: Trainer, rollouts: Sequence[Credited], recipe: Recipe) -> Updated:
     """Take one step on the episodes that give a gradient.
 
-    Raises `NothingToLearn` where none does, `StepRefused` for a loss or gradient that is not finite, `TrainError` for
-    sequences that this model or budget cannot take; the weights are then as before."""
+    Raises `NothingToLearn` if none does, `StepRefused` for a loss or gradient that is not finite, `TrainError` for
+    sequences that do not fit the model or budget. The weights are then unchanged."""
     objective = Objective(recipe)
     (step,) = _stepped({"": trainer}, rollouts, recipe, objective).values()
     return Updated(step, objective.figures(), rollout_figures(rollouts))
 
 
 def update_apart(trainers: Mapping[str, Trainer], rollouts: Sequence[Credited], recipe: Recipe) -> Updated:
-    """Take a step of each role's trainer on the role's own episodes. One whose role gives no gradient stays as it is.
-    Raises as `update` does; those that had stepped before are then not as before."""
+    """Take a step of each role's trainer on the role's own episodes; a role without gradient is skipped. Raises as
+    `update` does, but an earlier role may already have stepped."""
     objective = Objective(recipe)
     steps = _stepped(trainers, rollouts, recipe, objective)
     return Updated(_together([*steps.values()]), objective.figures(), rollout_figures(rollouts), steps)
@@ -54,7 +55,7 @@ def update_apart(trainers: Mapping[str, Trainer], rollouts: Sequence[Credited], 
 def _stepped(
     trainers: Mapping[str, Trainer], rollouts: Sequence[Credited], recipe: Recipe, objective: Objective
 ) -> dict[str, StepFigures]:
-    """Whose trainer it is -> what its step did; "" stands for both roles."""
+    """The trainer's role ("" for both) -> what its step did."""
     require_gradient(rollouts)
     batches = {
         role: examples([one for one in rollouts if one.played.episode.role == role or not role], recipe)
@@ -73,7 +74,7 @@ def _stepped(
 
 
 def _together(steps: Sequence[StepFigures]) -> StepFigures:
-    """Steps of models that share no trained weight, as one: the gradient's norm is that of all of their weights."""
+    """The steps of models without shared trained weights, as one; the gradient's norm is over all their weights."""
     trained = sum(one.trained for one in steps)
     return StepFigures(
         step=max(one.step for one in steps),
@@ -89,7 +90,7 @@ def _together(steps: Sequence[StepFigures]) -> StepFigures:
 
 
 def step_options(recipe: Recipe, **more: Any) -> StepOptions:
-    """The recipe's part of a trainer's options; `more`: the others."""
+    """A trainer's options from the recipe; `more`: the other options."""
     return StepOptions(
         lr=recipe.lr, warmup=recipe.warmup, clip=recipe.clip, weight_decay=recipe.weight_decay, budget=recipe.budget,
         **more,
@@ -97,7 +98,7 @@ def step_options(recipe: Recipe, **more: Any) -> StepOptions:
 
 
 def model_options(recipe: Recipe, **more: Any) -> ModelOptions:
-    """The recipe's part of a model's options; `more`: the others."""
+    """A model's options from the recipe; `more`: the other options."""
     adapters = LoraOptions(recipe.lora_rank, recipe.lora_alpha) if recipe.lora_rank else None
     return ModelOptions(
         precision=recipe.precision, checkpointing=not recipe.keep_activations, keep_attention=recipe.keep_attention,

@@ -1,4 +1,4 @@
-"""A finished episode with its tape, as a value: what credit and an update need of it, and nothing else."""
+"""A finished episode with its tape, as a value: exactly what credit and an update need."""
 
 import hashlib
 import math
@@ -14,9 +14,9 @@ from selfplay.rl.credit import CreditedEpisode
 
 @dataclass(frozen=True)
 class Played:
-    """`answers`: what was sampled, in `segments`. `finish`: why the episode ended. `damage`: why its tape cannot be
-    used; empty for one that can, and for an episode without a tape. `episode.tokens` and `prompt` are the tape's.
-    `check` and `alike`: see `StoredEpisode`. `sampling`: how its tokens were sampled, None where only its run knows."""
+    """`answers`: the sampled parts of `segments`. `finish`: why the episode ended. `damage`: why its tape cannot be
+    used; empty if it can, or without a tape. `episode.tokens` and `prompt` come from the tape. `check` and `alike`: see
+    `StoredEpisode`. `sampling`: how its tokens were sampled; None if only its run records it."""
 
     episode: CreditedEpisode
     segments: tuple[Segment, ...] = ()
@@ -29,23 +29,23 @@ class Played:
 
     @property
     def oldest(self) -> int:
-        """The oldest version of the policy that sampled in it; 0 where none did."""
+        """The oldest policy version that sampled in it; 0 without tokens."""
         return min((one.versions[0] for one in self.answers), default=0)
 
     @property
     def newest(self) -> int:
-        """The newest one; 0 where none did."""
+        """The newest policy version that sampled in it; 0 without tokens."""
         return max((one.versions[1] for one in self.answers), default=0)
 
 
 def played(episode: CreditedEpisode, trajectory: Trajectory) -> Played:
-    """An episode that credit knows, with the tape of its trajectory. Raises `TrajectoryError` for a tape that was cut
-    short, and for one whose log-probabilities no ratio can be taken of."""
+    """A credited episode with the tape of its trajectory. Raises `TrajectoryError` for a tape that was cut short or has
+    infinite log-probabilities."""
     answers = taped_answers(trajectory, episode.name)
     segments = trajectory.record.segments
     tokens = sum(one.tokens for one in answers)
     if any(math.isinf(value) for one in answers for value in segments[one.segment].logprobs[one.start : one.end]):
-        raise TrajectoryError(f"{episode.name}: the engine gave a token that it sampled no probability (-inf)")
+        raise TrajectoryError(f"{episode.name}: the engine recorded probability 0 (-inf) for a token that it sampled")
     return Played(
         replace(episode, tokens=tokens, prompt=_prompt(segments, answers)),
         segments,
@@ -61,12 +61,12 @@ def untaped(episode: CreditedEpisode, finish: str, damage: str = "") -> Played:
 
 
 def named(found: Iterable[Played], prefix: str) -> list[Played]:
-    """The same with a name that is unique among several runs."""
+    """The episode with a name that is unique among several runs."""
     return [replace(one, episode=replace(one.episode, name=f"{prefix}/{one.episode.name}")) for one in found]
 
 
 def _prompt(segments: tuple[Segment, ...], answers: list[TapedAnswer]) -> str:
-    """What tells the prompt from others: a hash of the ids before the first answer."""
+    """Identifies the prompt: a hash of the ids before the first answer."""
     if not answers:
         return ""
     return hashlib.sha256(segments[0].ids[: answers[0].start].tobytes()).hexdigest()[:16]

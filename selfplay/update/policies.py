@@ -1,6 +1,6 @@
-"""What a run trains: one policy of both roles, or an adapter for each role on weights that both share and that stay.
+"""What a run trains: one policy for both roles, or an adapter for each role on shared frozen weights.
 
-Either takes a step's update, is stored so that a kill leaves an update whole or not taken, and is written for engines.
+Either takes a step's update, is stored atomically, and is written for engines.
 """
 
 from collections.abc import Mapping, Sequence
@@ -68,8 +68,8 @@ class OnePolicy:
 
 
 class PolicyByRole:
-    """An adapter for each role. A role's episodes train its own alone: each has its own optimizer, warm-up and norm of
-    the gradient. An update of either is one of the version that both are written under."""
+    """An adapter for each role, trained on that role's episodes alone, with its own optimizer, warm-up and gradient
+    norm. Both share one version number."""
 
     def __init__(self, model: str, recipe: Recipe, refused: Path) -> None:
         """Raises `TrainError`."""
@@ -96,6 +96,7 @@ class PolicyByRole:
         return position
 
     def write(self, folder: Path, source: Path, dtype: torch.dtype) -> None:
-        """A model for each role, in a folder of its name: the weights with its adapter, and the adapter alone."""
+        """Write a model for each role in a folder of its name: the weights with its adapter added, and the adapter
+        alone."""
         for role, trainer in self.trainers.items():
             write_model(trainer.scorer, folder / role, source, dtype)

@@ -34,32 +34,32 @@ VALID: Mapping[str, rewards.ValidBugReward] = {
     "beta": rewards.beta,
 }
 CLIPS = {"ppo": (0.2, 0.25), "gspo": (3e-4, 4e-4), "cispo": (1.0, 0.2)}
-"""Loss -> how far below and above 1 its ratio may be: CWM's, and those of the papers of GSPO and CISPO."""
+"""Loss -> how far its ratio may be below and above 1: CWM's bounds, and those of the GSPO and CISPO papers."""
 CAPS = {"none": 0.0, "token": 2.0, "sequence": 2.0, "icepop": 5.0}
 GIBBERISH = "gibberish"
 NAMES = (*FILTERS, GIBBERISH)
 
 
 def _names(value: object) -> object:
-    """`stale,truncated` as the names in it; nothing as none."""
+    """Splits `stale,truncated` into names; an empty text has none."""
     return tuple(name for name in value.split(",") if name) if isinstance(value, str) else value
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """`*_advantages`: each role's estimator. `valid` to `cheated`: rewards (`docs/credit.md`). `shuffled`:
-    within each group by lot, so that nothing can be learned: an experiment's control. `malformed`: whether
-    malformed answers are trained on: as all that was sampled (`train`), only where the episode was worse than its group
-    (`punish`), or never (`mask`). `filters`: names; `stale_after`: versions; `rare`: of gibberish, the least rare id.
+    """`*_advantages`: each role's estimator. `valid` to `cheated`: rewards (`docs/credit.md`). `shuffled`: shuffle
+    rewards within each group, as a control experiment. `malformed`: whether malformed answers are trained on: like all
+    tokens (`train`), only if the episode was worse than its group (`punish`), or never (`mask`). `filters`: their
+    names; `stale_after`: in versions; `rare`: the lowest id that counts as rare for gibberish.
 
     `loss`: PPO by token, GSPO (by sequence), CISPO. `clip_low`, `clip_high`: None for the loss's own; `dual`: PPO's
-    second bound. `correction`: trainer against engine, held to at most `cap` (None for its own), for IcePop at least
-    `floor`. Without one the ratio is the trainer's over the engine's; with one it is the trainer's over its own before
-    the step. `normalisation`: the sum over tokens divided by `constant`, by the tokens, or by sequences.
+    second bound. `correction`: trainer over engine, at most `cap` (None for its default), for IcePop at least `floor`.
+    Without one the ratio is the trainer's over the engine's; with one it is the trainer's over its own before the step.
+    `normalisation`: the sum over tokens divided by `constant`, by the tokens, or by sequences.
 
-    `lr` to `lora_alpha`: of the step (`train.step.StepOptions`, `train.model.ModelOptions`). `warmup`: over how many
-    updates `lr` is reached. `keep_attention` False: of a layer its input alone is kept for backward; `offload`: in main
-    memory. `lora_rank` 0: all weights are trained; `lora_alpha` 0: twice the rank.
+    `lr` to `lora_alpha`: options of the step (`train.step.StepOptions`, `train.model.ModelOptions`). `warmup`: updates
+    until `lr` is reached. `keep_attention` False: only a layer's input is kept for backward; `offload`: in main memory.
+    `lora_rank` 0: all weights are trained; `lora_alpha` 0: twice the rank.
     """
 
     injector_advantages: Estimator = "length_weighted"
@@ -128,24 +128,24 @@ class Recipe:
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """How far below and above 1 the loss lets its ratio be."""
+        """How far the loss's ratio may be below and above 1."""
         low, high = CLIPS[self.loss]
         return (low if self.clip_low is None else self.clip_low, high if self.clip_high is None else self.clip_high)
 
     @property
     def most(self) -> float:
-        """The most that a correction may weigh a token."""
+        """The largest weight that a correction may give to a token."""
         return CAPS[self.correction] if self.cap is None else self.cap
 
     @property
     def _negative(self) -> bool:
-        """Whether MaxRL is asked for a role that has negative rewards."""
+        """Whether MaxRL is chosen for a role with negative rewards."""
         solver = min(self.failed, self.cheated) < 0 and self.solver_advantages == "maximum_likelihood"
         injector = min(self.invalid, self.duplicate) < 0 or self.valid == "ssr"
         return solver or (injector and self.injector_advantages == "maximum_likelihood")
 
     def rules(self, attempts: int = 0) -> CreditRules:
-        """The rules of credit with its numbers; `attempts`: how many are planned for each bug."""
+        """The rules of credit with the recipe's numbers; `attempts`: planned for each bug."""
         return CreditRules(
             attempts,
             VALID[self.valid],
@@ -160,7 +160,7 @@ class Recipe:
         )
 
     def chosen_filters(self, vocabulary: int | None = None) -> dict[str, Filter]:
-        """Its filters by name. The one of gibberish needs the size of the model's vocabulary."""
+        """The recipe's filters by name. The gibberish filter needs the model's vocabulary size."""
         found = {name: FILTERS[name] for name in self.filters if name != GIBBERISH}
         if "stale" in found:
             found["stale"] = partial(stale, most=self.stale_after)

@@ -20,8 +20,8 @@ def played_in(
     chat: Callable[[], ChatFormat] | None = None,
 ) -> list[Played]:
     """The injections of a run and the attempts of `policy` at its bugs, with their tapes. `policy` and `weak`: see
-    `episodes_of`. `chat` gives that of the model that is to be trained, once there is a tape; every tape must be its
-    own.
+    `episodes_of`. `chat` returns the chat format of the model to train, and is called at the first tape; every tape
+    must match it.
 
     Raises `CurriculumError`, and `ForeignTape` for a tape of another tokenizer or chat template."""
     return taped(run, episodes_of(run, policy, weak), chat)
@@ -33,9 +33,9 @@ def taped(run: Path, episodes: Iterable[StoredEpisode], chat: Callable[[], ChatF
 
 
 def refuse_other_sampling(episodes: Iterable[Played], how: Recorded, run: Path) -> None:
-    """Raises `LearningError` for tapes that were not sampled at temperature and top_p 1: the engine's log-probabilities
-    are those at 1, as the trainer's, so that no ratio would be that of the distribution that sampled. An episode that
-    does not tell was sampled as its run was."""
+    """Raises `LearningError` for tapes that were not sampled at temperature and top_p 1: the trainer's
+    log-probabilities are those at 1, so the ratios would be wrong. An episode without a record was sampled as its run
+    was."""
     for one in episodes:
         if not one.answers:
             continue
@@ -51,7 +51,7 @@ def refuse_other_sampling(episodes: Iterable[Played], how: Recorded, run: Path) 
 
 
 def refuse_apart(how: Recorded, run: Path) -> None:
-    """Raises `LearningError` for a run whose roles have each their own weights: one model sampled neither half."""
+    """Raises `LearningError` for a run whose roles have separate weights: it was not sampled by one model."""
     if how.apart:
         raise LearningError(
             f"{run} was trained with roles=separate: its episodes were sampled by two models, and one is updated here",

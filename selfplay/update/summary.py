@@ -1,4 +1,4 @@
-"""A batch of credited episodes in figures, and the error of one that teaches nothing. Plain numbers."""
+"""A batch of credited episodes in figures, and the error for a batch without gradient. Plain numbers."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from selfplay.update.examples import ROLES
 
 
 def require_gradient(rollouts: Sequence[Credited]) -> None:
-    """Raises `NothingToLearn` where no episode gives a gradient, saying what took how many."""
+    """Raises `NothingToLearn`, with the reasons, if no episode gives a gradient."""
     if not any(one.teaches for one in rollouts):
         taken = tally(untrained(one.credit for one in rollouts))
         raise NothingToLearn(
@@ -24,8 +24,8 @@ def require_gradient(rollouts: Sequence[Credited]) -> None:
 
 
 def rollout_figures(rollouts: Sequence[Credited]) -> dict[str, Any]:
-    """The episodes by role: how many, their rewards, how many give a gradient, why others do not, versions' ages; of
-    injections the checks that they failed and their diversity, of attempts the groups by solve rate."""
+    """Figures by role: number of episodes, rewards, how many give a gradient and why others do not, ages of versions;
+    for injections the failed checks and the diversity, for attempts the groups by solve rate."""
     by_role = {role: [one for one in rollouts if one.played.episode.role == role] for role in ROLES}
     found = {role: _of_role(mine) for role, mine in by_role.items() if mine}
     if "injector" in found:
@@ -37,20 +37,20 @@ def rollout_figures(rollouts: Sequence[Credited]) -> dict[str, Any]:
 
 
 def failed_checks(injections: Sequence[Credited]) -> dict[str, int]:
-    """How many artifacts failed at each check; an invalid injection without one handed nothing in."""
+    """How many artifacts failed at each check; an invalid injection without a failed check submitted nothing."""
     failed = [one for one in injections if not one.played.episode.lost and one.played.episode.outcome == "invalid"]
     return dict(Counter(one.played.check or "nothing handed in" for one in failed))
 
 
 def diversity(injections: Sequence[Credited]) -> float | None:
-    """The share of bugs that are unlike the earlier ones of the step; a duplicate is like one. None without a bug."""
+    """The share of bugs that are unlike earlier ones of the step (a duplicate never is). None without a bug."""
     made = [one for one in injections if not one.played.episode.lost and one.played.episode.outcome != "invalid"]
     unlike = {one.played.alike for one in made if one.played.episode.outcome == "valid"}
     return len(unlike) / len(made) if made else None
 
 
 def solve_rates(attempts: Sequence[Credited]) -> dict[str, int]:
-    """How many groups had so many of their counted attempts resolved: `3/8` -> groups, by size and solves."""
+    """Solve rate as `3/8` (resolved of counted attempts) -> number of groups."""
     groups = {(one.played.episode.bug, one.played.episode.order): one.credit for one in attempts}
     rates = Counter((one.attempts, one.solved) for one in groups.values() if one.attempts)
     return {f"{solved}/{of}": rates[of, solved] for of, solved in sorted(rates)}

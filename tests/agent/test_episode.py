@@ -66,7 +66,7 @@ def test_a_path_too_long_to_look_at_is_not_submitted(sandbox: Sandbox) -> None:
     context = ToolContext(sandbox, 100.0, hand_in=("a.txt", "b.txt"))
     result = SSR_TOOLS.use(Call("submit", {"folder": "y" * 200_000}), context)
     assert result.submission is None
-    assert (result.output, result.exit_code) == ("submit: the files cannot be looked at; nothing was submitted", 1)
+    assert (result.output, result.exit_code) == ("submit: the files cannot be checked; nothing was submitted", 1)
 
 
 def test_calls_run_out(sandbox: Sandbox) -> None:
@@ -186,12 +186,17 @@ def test_edit_replaces_one_place_and_nothing_else(sandbox: Sandbox) -> None:
 
 @pytest.mark.parametrize(
     ("old", "said"),
-    [("three", "is not in"), ("one", "stands 2 times in"), ("", "is not in"), ("aa", "stands 2 times in")],
+    [
+        ("three", "does not occur in"),
+        ("one", "occurs 2 times in"),
+        ("", "does not occur in"),
+        ("aa", "occurs 2 times in"),
+    ],
 )
 def test_edit_that_is_not_one_place_changes_nothing(sandbox: Sandbox, old: str, said: str) -> None:
     before = b"one one aaa\n"
     output, after = edited(sandbox, "f", before, old, "x")
-    assert said in output and output.endswith("it must stand there exactly once") and after == before
+    assert said in output and output.endswith("it must occur exactly once") and after == before
 
 
 @pytest.mark.parametrize("old", ["a" * 200_000, "a" * 200_000 + "b", "ab", "a" * 20])
@@ -202,7 +207,7 @@ def test_edit_of_a_large_file_takes_time_linear_in_it(sandbox: Sandbox, old: str
     started = time.thread_time()
     result = SSR_TOOLS.use(Call("edit", {"path": "f", "old": old, "new": "x"}), context)
     assert time.thread_time() - started < 1
-    assert ("is not in" in result.output) == ("b" in old) and "it must stand there exactly once" in result.output
+    assert ("does not occur in" in result.output) == ("b" in old) and "it must occur exactly once" in result.output
 
 
 def test_create_makes_folders_and_keeps_the_mode_of_a_file_that_exists(sandbox: Sandbox) -> None:

@@ -87,7 +87,7 @@ def test_a_fifth_tool_is_told_of_and_called_in_text(sandbox: Sandbox) -> None:
     outputs = [step.output for step in trajectory.steps]
     example = "Write one call, like this:\n<tool: search>\ndef main\n</tool>"
     assert outputs[0] == f"search: there is no words between the tags. Nothing was run.\n{example}"
-    assert outputs[1].startswith("search: 'fast' may not stand there.") and outputs[1].endswith(example)
+    assert outputs[1].startswith("search: 'fast' is not allowed in the tag.") and outputs[1].endswith(example)
     assert outputs[2] == "./a.txt:2:needle two\n" and not trajectory.steps[2].malformed
     assert outputs[3].startswith("There is no tool 'find'. The tools are: bash, edit, create, submit, search.")
     told = "Find words in the files of the repository. Write the words as they stand there."
@@ -127,12 +127,12 @@ def test_every_example_can_be_written_and_read(tool: Tool) -> None:
 
 @pytest.mark.parametrize("name", ["", "Search", "two words", "x" * 41, "a>b", "search2"])
 def test_a_name_that_no_tag_can_hold_is_refused(name: str) -> None:
-    with pytest.raises(ValueError, match="is not a name of a tool"):
+    with pytest.raises(ValueError, match="is not a tool name"):
         Tool(name, "", {}, search, WORDS, {})
 
 
 def test_two_tools_of_one_name_are_refused() -> None:
-    with pytest.raises(ValueError, match="each with a name of its own"):
+    with pytest.raises(ValueError, match="and unique tool names"):
         Toolset("twice", (SEARCH, SEARCH))
 
 

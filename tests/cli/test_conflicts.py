@@ -28,8 +28,8 @@ def test_what_a_curriculum_refuses(selfplay: Command, tmp_path: Path, options: t
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--policy", "gold", "--promote", 1), "'--promote': the attempts of gold are a control"),
-        (("--policy", "gold", "--name", "x"), "'--name': a control's attempts are filed under its own name"),
+        (("--policy", "gold", "--promote", 1), "'--promote': gold is a control"),
+        (("--policy", "gold", "--name", "x"), "'--name': a control's attempts are always filed under gold"),
         (("--name", "empty"), "'--name': empty is the name of a control"),
         (("--policy", "empty", "--option", "calls=3"), "'--option': the policy empty takes no options"),
     ],

@@ -78,7 +78,7 @@ def test_a_run_on_a_folder_of_others_is_shown_and_nothing_is_cleared_away(selfpl
 def test_no_run_and_a_damaged_one(selfplay: Command, run: Path, tmp_path: Path) -> None:
     done = selfplay("show", tmp_path / "nowhere")
     assert done.code == 2 and "is neither a run, nor a bug, nor a trajectory" in done.err
-    with pytest.raises(CurriculumError, match="holds no curriculum"), read_pool(tmp_path):
+    with pytest.raises(CurriculumError, match="has no curriculum"), read_pool(tmp_path):
         pass
     (run / "curriculum.sqlite").write_text("no database")
     done = selfplay("show", run)

@@ -22,7 +22,7 @@ def test_the_steps_are_shown_and_are_in_the_json(selfplay: Command, run: Path) -
     ("content", "said"),
     [
         ("{}\n{", "metrics.jsonl, line 2: it is not JSON"),
-        ("[]\n", "line 1: it holds no figures"),
+        ("[]\n", "line 1: it does not hold a step's figures"),
         ('{"number": NaN}\n', "line 1: it is not JSON as we write it: NaN is not a number"),
         ("[" * 10_000, "line 1: it is nested"),
         (None, "is not a regular file"),

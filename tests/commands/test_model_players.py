@@ -113,7 +113,7 @@ def test_a_script_adds_no_features(selfplay: Any, shop: Path, tmp_path: Path) ->
         ),
         ("openai:m", {"episodes": "many"}, "the option episodes: Input should be a valid integer"),
         ("openai:m", {"tools": "magic"}, "the option tools: Input should be 'text' or 'native'"),
-        ("vllm:x", {"tools": "native"}, "vllm: has no tool calls of its own"),
+        ("vllm:x", {"tools": "native"}, "vllm: has no native tool calls"),
         ("transformers:x", {"base_url": "http://x"}, "there is no option 'base_url'"),
     ],
 )

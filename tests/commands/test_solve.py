@@ -212,7 +212,7 @@ def test_a_folder_without_a_curriculum_and_a_run_without_its_original(
     selfplay: Command, run: Path, tmp_path: Path
 ) -> None:
     done = selfplay.here("solve", tmp_path / "nothing")
-    assert done.code == 2 and f"{tmp_path / 'nothing'} holds no curriculum" in done.err
+    assert done.code == 2 and f"{tmp_path / 'nothing'} has no curriculum" in done.err
     assert not (tmp_path / "nothing").exists()
     shutil.rmtree(run / "original")
     done = selfplay("solve", run)
@@ -429,10 +429,10 @@ def test_a_file_of_predictions_is_graded(selfplay: Command, run: Path, tmp_path:
     ("content", "says"),
     [
         ('{"instance_id": "who", "model_patch": ""}\n', "1 prediction is for no bug of"),
-        ("", "holds no prediction"),
-        ("[]", "holds no prediction"),
+        ("", "has no prediction"),
+        ("[]", "has no prediction"),
         ("{", "is not JSON"),
-        ("[3]", "an entry is no object"),
+        ("[3]", "an entry is not an object"),
         ("[" * 200_000, "nested too deep"),
         ('{"instance_id": "a", "model_patch": false}', "entry 1 has no instance_id or no model_patch"),
         ('{"instance_id": "a", "model_patch": ["x"]}', "entry 1 has no instance_id or no model_patch"),

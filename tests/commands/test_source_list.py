@@ -45,8 +45,8 @@ def test_what_a_line_may_say(tmp_path: Path) -> None:
     [
         ("svn://x/y", "the scheme 'svn' is not supported"),
         ("/no/such/folder", "does not exist"),
-        ("pypi:toolz", "is there already, in line 1"),
-        ("pypi:Toolz", "is there already, in line 1"),
+        ("pypi:toolz", "is already in line 1"),
+        ("pypi:Toolz", "is already in line 1"),
         ("pypi:a bugs=0", "the option bugs"),
         ("pypi:a bugs=many", "the option bugs"),
         ("pypi:a colour=red", "there is no option 'colour' The options are: allow_host, bugs"),

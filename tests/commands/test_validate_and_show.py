@@ -131,7 +131,7 @@ def test_a_bug_that_breaks_nothing_is_not_valid(selfplay: Command, run: Path) ->
 @pytest.mark.parametrize(
     ("break_it", "said"),
     [
-        (lambda run: shutil.rmtree(run / "bugs"), "holds no bug"),
+        (lambda run: shutil.rmtree(run / "bugs"), "has no bug"),
         (lambda run: rewrite(run / "original/tinyshop/prices.py", lambda text: text + "x = 1\n"),
          "is not the recorded tree"),
     ],
@@ -148,7 +148,7 @@ def test_what_cannot_be_checked_exits_2(
 @pytest.mark.slow
 def test_a_run_folder_that_is_not_there(selfplay: Command, tmp_path: Path) -> None:
     done = selfplay("validate", tmp_path / "nowhere")
-    assert done.code == 2 and f"{tmp_path / 'nowhere'} holds no bug" in done.err
+    assert done.code == 2 and f"{tmp_path / 'nowhere'} has no bug" in done.err
     assert "Name a bug's folder (it holds bug.json) or a run's folder." in done.err
 
 

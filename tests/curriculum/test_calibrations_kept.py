@@ -26,5 +26,5 @@ def test_a_calibration_is_stored_or_refused_by_the_bound_that_reading_has(
     monkeypatch.setattr(calibrations, "MOST_BYTES", size - 1)
     refused = write_calibration(tmp_path, "key", KNOWN)
     assert isinstance(refused, CalibrationFailure) and refused == read_calibration(tmp_path, "key")
-    assert refused.message == f"its calibration takes {size:,} bytes, and {size - 1:,} are the most"
+    assert refused.message == f"its calibration takes {size:,} bytes; the limit is {size - 1:,}"
     assert (tmp_path / CALIBRATION_FILE).stat().st_size < 1000

@@ -152,7 +152,7 @@ def test_a_reason_with_a_nul_is_stored_without_it(tmp_path: Path) -> None:
 def test_a_bugs_row_with_another_bugs_record_is_refused(tmp_path: Path) -> None:
     made(tmp_path)
     change(tmp_path, "UPDATE bugs SET id = 'b.9' WHERE id = 'b.2'")
-    with pytest.raises(CurriculumError, match=r"the bug b\.9 has not its own record"), read_pool(tmp_path) as pool:
+    with pytest.raises(CurriculumError, match=r"the bug b\.9 has no record of its own"), read_pool(tmp_path) as pool:
         pool.bugs()
 
 

@@ -41,10 +41,10 @@ def test_only_settings_that_change_no_rollout_may_differ_when_a_run_is_resumed(t
         ("stpes=3", "stpes: there is no such setting"),
         ("recipe.rate=1", "recipe.rate: there is no such setting"),
         ("injector.groups=-1", "injector.groups: Input should be greater than or equal to 0"),
-        ("injector.members=1", "injector.members is 1: a group of one"),
-        ("solver.attempts=1", "solver.attempts is 1: a group of one"),
-        ("{0}", "is no override"),
-        ("source.x=1", "source holds no settings"),
+        ("injector.members=1", "injector.members is 1: a group needs two"),
+        ("solver.attempts=1", "solver.attempts is 1: a group needs two"),
+        ("{0}", "is not an override"),
+        ("source.x=1", "source has no settings below it"),
         ("play.top_p=0.9", "play.top_p is not 1"),
         ("play.temperature=0.7", "play.temperature is not 1"),
         ("play.context=9000", "play.context is above recipe.budget (8192)"),
@@ -77,7 +77,7 @@ def test_neither_role(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"), [("- a\n", "holds no settings"), ("a: [", "is not YAML"), ("", "holds no settings")]
+    ("text", "said"), [("- a\n", "does not hold settings"), ("a: [", "is not YAML"), ("", "does not hold settings")]
 )
 def test_a_file_that_is_no_configuration(tmp_path: Path, text: str, said: str) -> None:
     with pytest.raises(TrainingError, match=said):
@@ -101,7 +101,7 @@ def test_more_gpus_than_the_nodes_have(engines: int, engine_gpus: int, trainers:
     assert TrainConfig.model_validate(settings | {"machine": {"nodes": nodes}}).cluster
     if nodes > 1:
         with pytest.raises(
-            ValueError, match=f"fill {nodes} nodes of 8, and machine.nodes is {nodes - 1}: give it fewer"
+            ValueError, match=f"fill {nodes} nodes of 8, and machine.nodes is {nodes - 1}: lower cluster.engines"
         ):
             TrainConfig.model_validate(settings | {"machine": {"nodes": nodes - 1}})
 

@@ -106,7 +106,7 @@ def test_what_does_not_fit_names_the_part_and_what_to_change() -> None:
     (loading,) = (
         one for one in planned("Qwen/Qwen2.5-32B", cluster={**NODE, "trainers": 64}).problems if "loads" in one
     )
-    assert "loads the whole model in float32 before it is sharded, 131 GB of 80" in loading
+    assert "loads the whole model in float32 before sharding it, 131 GB of 80" in loading
 
 
 def test_main_memory_of_a_node() -> None:
@@ -117,7 +117,7 @@ def test_main_memory_of_a_node() -> None:
     cpu = planned("smollm2", cluster=None, machine={})
     assert cpu.node.parts["trainer"] == cpu.trainer.total and cpu.node.parts["engines"] == cpu.engine.total
     (said,) = planned("smollm2", cluster=None, machine={"memory": 4}).problems
-    assert "main memory: all that lies there takes 10 GB of 4; the largest part is" in said
+    assert "main memory takes 10 GB of 4; the largest part is" in said
     (said,) = planned(machine={"gpu": "h100", "memory": 100}).problems
     assert "the largest part is trainer: fewer ranks on a node, or a smaller model" in said
 
@@ -127,7 +127,7 @@ def test_main_memory_of_a_node() -> None:
     [
         (
             {"play": {"context": 40_961}, "recipe": {"budget": 50_000}},
-            "play.context is 40961, and Qwen/Qwen3-8B ends at",
+            "play.context is 40961, the context of Qwen/Qwen3-8B is",
         ),
         (
             {"cluster": {**NODE, "engine_gpus": 6}, "play": {"context": 8192, "tensor_parallel": 6}},
@@ -146,6 +146,6 @@ def test_what_cannot_be_planned_is_refused_by_name(settings: dict[str, Any], sai
 def test_windows_of_attention_are_refused_where_a_sequence_is_longer() -> None:
     config = TrainConfig(source="a", model="m", play={"context": 8192})
     shape = replace(KNOWN["Qwen/Qwen3-0.6B"], window=4096)
-    with pytest.raises(PlanError, match="sees 4096 tokens back"):
+    with pytest.raises(PlanError, match="attends to 4096 tokens"):
         plan_of(config, shape)
     assert plan_of(TrainConfig(source="a", model="m", play={"context": 4096}), shape).problems == ()

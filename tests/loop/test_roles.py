@@ -15,13 +15,16 @@ SEPARATE = ("roles=separate", "recipe.lora_rank=16")
 @pytest.mark.parametrize(
     ("overrides", "why"),
     [
-        (["roles=separate"], "recipe.lora_rank is 0: what is separate are adapters"),
-        ([*SEPARATE, "cluster={}"], "roles is separate, which needs one process: a cluster's engines sample one model"),
-        ([*SEPARATE, "injector.groups=0"], "one role alone is trained: leave it shared"),
-        ([*SEPARATE, "solver.bugs=0", "recipe.valid=consistency"], "one role alone is trained: leave it shared"),
-        ([*SEPARATE, "recipe.lora_rank=513"], "vLLM takes adapters of at most 512; lower it, or take engine: transf"),
+        (["roles=separate"], "recipe.lora_rank is 0: the separate adapters need a rank"),
+        (
+            [*SEPARATE, "cluster={}"],
+            "roles is separate, which needs one process: a cluster samples and trains only one model",
+        ),
+        ([*SEPARATE, "injector.groups=0"], "only one role is trained: leave it shared"),
+        ([*SEPARATE, "solver.bugs=0", "recipe.valid=consistency"], "only one role is trained: leave it shared"),
+        ([*SEPARATE, "recipe.lora_rank=513"], "vLLM takes adapters of rank 512 at most; lower it, or take"),
         ([*SEPARATE, "play.lora_rank=8"], "play.lora_rank is set by recipe.lora_rank: leave it out"),
-        (["play.lora_rank=8"], "play.lora_rank is set by recipe.lora_rank, where roles is separate"),
+        (["play.lora_rank=8"], "play.lora_rank needs roles=separate"),
         (["roles=apart"], "roles: Input should be 'shared' or 'separate'"),
     ],
 )

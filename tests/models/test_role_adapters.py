@@ -96,7 +96,7 @@ def test_transformers(
     engine = loop.run(TransformersModel.open(str(small), how))
     try:
         check(engine, trainers, chat, loop, written(trainers, small, tmp_path))
-        with pytest.raises(ModelError, match="holds no adapters of roles"):
+        with pytest.raises(ModelError, match="has no adapters for the roles"):
             loop.run(engine.reload(str(small), 5))
         assert loop.run(sampled(engine, chat, ["solver"]))[0].versions == (4, 4)
     finally:
@@ -108,7 +108,7 @@ def test_vllm(small: Path, trainers: dict[str, Trainer], chat: ChatFormat, loop:
     engine = loop.run(VllmModel.open(str(small), replace(VLLM, lora_rank=RANK)))
     try:
         check(engine, trainers, chat, loop, written(trainers, small, tmp_path))
-        with pytest.raises(ModelError, match="holds no adapters of roles"):
+        with pytest.raises(ModelError, match="has no adapters for the roles"):
             loop.run(engine.reload(str(small), 5))
         (tmp_path / "solver" / "adapter" / "adapter_model.safetensors").write_bytes(b"nothing")
         with pytest.raises(ModelError, match=r"the adapters in .* cannot be loaded"):

@@ -64,7 +64,7 @@ def test_a_file_that_comes_and_one_that_goes(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("before", "after", "said"),
     [
-        ("x = 1\n", "x = 2", "src.py does not end with a line's end"),
+        ("x = 1\n", "x = 2", "src.py does not end with a newline"),
         ("=======\nx = 1\n", "=======\nx = 2\n", "a call of edit that the textual format cannot write"),
     ],
 )
@@ -79,7 +79,7 @@ def test_a_new_file_without_a_last_line_end_is_not_said_with_one() -> None:
         "diff --git a/new.py b/new.py\nnew file mode 100644\n--- /dev/null\n+++ b/new.py\n@@ -0,0 +1 @@\n+x = 1\n"
         "\\ No newline at end of file\n"
     )
-    with pytest.raises(Undemonstrable, match=r"new.py does not end with a line's end"):
+    with pytest.raises(Undemonstrable, match=r"new.py does not end with a newline"):
         demonstration(SUITE, artifact(bug, ""), {}.get)
 
 
@@ -102,9 +102,9 @@ def test_a_diff_of_another_file(tmp_path: Path) -> None:
         demonstration(SUITE, bug, {"src.py": "z = 1\n"}.get)
     with pytest.raises(Undemonstrable, match="cannot be read"):
         demonstration(SUITE, bug, {}.get)
-    with pytest.raises(Undemonstrable, match="a command of their own"):
+    with pytest.raises(Undemonstrable, match="the user's command"):
         demonstration(Suite((), {}, command="make test"), bug, {}.get)
-    with pytest.raises(Undemonstrable, match="its tests are run by mocha, and only those of pytest are shown"):
+    with pytest.raises(Undemonstrable, match="its tests are run by mocha; only pytest is supported"):
         demonstration(Suite((), {}, runner="mocha"), bug, {}.get)
 
 

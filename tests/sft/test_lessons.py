@@ -101,7 +101,7 @@ def test_a_bug_that_is_another_than_its_files_is_no_lesson(
     done = selfplay("trajectories", "demonstrate", run, "--json")
     assert done.code == 0 and "are not those bug.json was written for" in done.json[bug.name]
     nothing = selfplay("trajectories", "demonstrate", tmp_path)
-    assert nothing.code == 2 and "holds no curriculum" in nothing.err
+    assert nothing.code == 2 and "has no curriculum" in nothing.err
 
 
 def success(tmp_path: Path, trajectory: Trajectory) -> Success:
@@ -182,9 +182,9 @@ def test_a_long_output_of_a_script_is_cut(tmp_path: Path) -> None:
     ("arguments", "said"),
     [
         (["--role", "teacher", "--out", "x.jsonl"], "there is no role 'teacher'"),
-        (["--out", "x.csv"], "x.csv is neither .jsonl nor .jsonl.zst"),
+        (["--out", "x.csv"], "x.csv is not named .jsonl or .jsonl.zst"),
         (["--out", "x.jsonl", "--most-tokens", "5"], "'--most-tokens': needs --tokenizer, whose tokens it counts"),
-        (["--out", "x.jsonl"], "holds no curriculum"),
+        (["--out", "x.jsonl"], "has no curriculum"),
     ],
 )
 def test_what_cannot_be_exported(selfplay: Any, tmp_path: Path, arguments: list[str], said: str) -> None:

@@ -55,7 +55,7 @@ def test_an_example_that_contradicts_itself_is_refused() -> None:
         Example("one", [1, 2, 3], [0, 1])
     with pytest.raises(TrainError, match="3 ids and 1 values of sampled"):
         Example("one", [1, 2, 3], [0, 1, 1], {"sampled": [0.0]})
-    with pytest.raises(TrainError, match="nothing stands before it"):
+    with pytest.raises(TrainError, match="it has no context"):
         Example("one", [1, 2], [1, 1])
-    with pytest.raises(TrainError, match="none below 0"):
+    with pytest.raises(TrainError, match="needs ids of at least 0"):
         Example("one", [1, -100], [0, 1])

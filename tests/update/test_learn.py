@@ -149,9 +149,9 @@ def test_the_size_of_a_vocabulary(model: Path, tmp_path: Path) -> None:
     assert vocabulary_of(str(model)) == 7
     for text in ("{}", "[]", "{"):
         (model / "config.json").write_text(text)
-        with pytest.raises(LearningError, match="is no model"):
+        with pytest.raises(LearningError, match="is not a model"):
             vocabulary_of(str(model))
-    with pytest.raises(LearningError, match="is no model"):
+    with pytest.raises(LearningError, match="is not a model"):
         vocabulary_of(str(tmp_path))
 
 

@@ -84,12 +84,12 @@ def test_a_tape_cut_short_is_named_and_teaches_nothing(tmp_path: Path) -> None:
     assert "1 sampled parts on the tape, 2 answers" in damage_of(tmp_path / "1", short)
     more = segment()
     more.mask[0] = 1
-    assert "marks tokens that no answer of it sampled" in damage_of(tmp_path / "2", Record((TALK,), (more,)))
+    assert "marks tokens outside its answers" in damage_of(tmp_path / "2", Record((TALK,), (more,)))
     silent = Segment(array("i", [1]), array("b", [0]), array("d", [0.0]), (0, 0), "solver", "stop")
     assert "0 sampled parts on the tape, 0 answers" in damage_of(tmp_path / "3", Record((), (silent,)))
     bare = Segment(array("i", [1]), array("b", [1]), array("d", [0.0]), (0, 0), "solver", "stop")
     answer = Message("assistant", "x")
-    assert "it begins with an answer, to nothing" in damage_of(tmp_path / "4", Record(((answer,),), (bare,)))
+    assert "it begins with an answer instead of a prompt" in damage_of(tmp_path / "4", Record(((answer,),), (bare,)))
 
 
 def test_a_file_cut_short_or_gone_is_named_too(tmp_path: Path) -> None:
@@ -105,8 +105,8 @@ def test_a_file_cut_short_or_gone_is_named_too(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "how"),
     [
-        ("[sS][uU][abad][uwhy][agood]", "it begins otherwise"),
-        (TAPE.replace("good", "gxxd"), "an answer reads otherwise"),
+        ("[sS][uU][abad][uwhy][agood]", "its beginning differs"),
+        (TAPE.replace("good", "gxxd"), "an answer decodes differently"),
     ],
 )
 def test_a_tape_of_another_template_or_tokenizer_is_refused(tmp_path: Path, text: str, how: str) -> None:
@@ -176,6 +176,8 @@ def test_a_sampled_token_without_a_probability_takes_its_episode_out(tmp_path: P
     """Its ratio would be infinite; a prompt's log-probability is read by nobody."""
     odd, even = segment(), segment()
     odd.logprobs[12], even.logprobs[3] = -math.inf, -math.inf
-    assert "gave a token that it sampled no probability (-inf)" in damage_of(tmp_path / "1", Record((TALK,), (odd,)))
+    assert "recorded probability 0 (-inf) for a token that it sampled" in damage_of(
+        tmp_path / "1", Record((TALK,), (odd,))
+    )
     (kept,) = played_in(run_of(tmp_path / "2", Record((TALK,), (even,))))
     assert (kept.damage, kept.episode.tokens) == ("", 9)

@@ -1,5 +1,5 @@
-"""The bugs of a training run that can be attempted: read and audited when they are first drawn, since a run's folder
-may hold many more than it draws."""
+"""The bugs of a training run that can be attempted. They are read and audited when first drawn, since a run's folder
+may have many more."""
 
 import asyncio
 from collections.abc import Mapping, Set
@@ -14,7 +14,7 @@ from selfplay.rollout.solver import ReadyBug
 
 @dataclass
 class ReadyBugs:
-    """`runs`: by repository. `ready`: those that can be attempted, of all that were asked for."""
+    """`runs`: by repository. `ready`: the requested bugs that can be attempted."""
 
     pool: Curriculum
     runs: Mapping[str, RepositoryRuns]
@@ -23,9 +23,9 @@ class ReadyBugs:
     _reading: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def read(self, bugs: Set[str]) -> None:
-        """Read and audit those that are not ready yet. One that cannot be attempted is told of, and tried again when it
-        is drawn again: it may be the machine that failed."""
-        async with self._reading:  # steps that are played at once ask for the same ones
+        """Read and audit the bugs that are not ready yet. One that cannot be attempted is reported, and tried again
+        when it is drawn again: the machine may have failed."""
+        async with self._reading:  # concurrent steps ask for the same bugs
             missing = bugs - self.ready.keys()
             homes = self.pool.homes() if missing else {}
             for name, runs in self.runs.items():
@@ -34,8 +34,8 @@ class ReadyBugs:
                 self.ready |= {one.bug.id: one for one in found}
 
     async def promote(self, bugs: Set[str], most: int) -> None:
-        """Make up to `most` second-order bugs of each of these, of their failed attempts, for later steps. They train
-        the solver, and leave the reward of the injector that made the bug alone."""
+        """Make up to `most` second-order bugs from each bug's failed attempts, for later steps. They train the solver
+        and do not change the injector's reward for the bug."""
         if not most:
             return
         async with self._reading:

@@ -1,4 +1,4 @@
-"""The parts of a training run on Ray: which actors, and what each is opened with."""
+"""The parts of a training run on Ray: its actors, and the setup of each."""
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -37,14 +37,14 @@ from selfplay.sandbox.admission import SandboxPool
 from selfplay.sandbox.workers import Workers
 
 AROUND = 3600.0
-"""Seconds that an episode may take beside its own: checks or a grade, and the bug's calibration."""
+"""Seconds allowed in addition to an episode's own: for checks or a grade, and the bug's calibration."""
 
 
 @asynccontextmanager
 async def on_cluster(
     order: TrainOrder, runs: Mapping[str, RepositoryRuns], known: Known, watcher: TrainWatcher
 ) -> AsyncIterator[tuple[RolloutBackend, InferenceBackend, TrainerBackend]]:
-    """Start the actors, and end them with the context. Raises `SelfplayError`."""
+    """Start the actors, and end them when the context ends. Raises `SelfplayError`."""
     config, wanted = order.config, order.config.cluster
     player = next(iter(runs.values())).injecting.player
     assert wanted is not None and isinstance(player, ModelPlayer)
@@ -80,7 +80,7 @@ def _weights(wanted: Cluster, learner: RemoteLearner) -> Weights:
 
 @dataclass(frozen=True)
 class ClusterParts:
-    """A repository as the driver has it: the id of its tree, the versions of what runs its tests, its suite."""
+    """The driver's version of a repository: its tree id, the versions of its environment, its suite."""
 
     tree_hash: str
     environment: tuple[Any, ...]
@@ -89,7 +89,7 @@ class ClusterParts:
 
 @dataclass(frozen=True)
 class HostSetup:
-    """What a host is opened with. `found`: the repositories that can be used; `threads`: for tools."""
+    """The setup of a host. `found`: the usable repositories; `threads`: for tools."""
 
     order: TrainOrder
     found: Mapping[str, ClusterParts]
@@ -102,7 +102,7 @@ class HostSetup:
     def of(
         cls, order: TrainOrder, runs: Mapping[str, RepositoryRuns], player: ModelPlayer, engines: Engines
     ) -> "HostSetup":
-        """With what the driver has measured; every host has as many threads for tools as cores were asked for."""
+        """The setup with the driver's measurements; every host has one tool thread per requested core."""
         assert order.config.cluster is not None and engines.facts is not None
         found = {name: _found(one.injecting) for name, one in runs.items()}
         threads = order.config.workers or order.config.cluster.host_cpus
@@ -115,12 +115,12 @@ def _found(run: InjectorRun) -> ClusterParts:
 
 
 def _environment(prepared: Prepared) -> tuple[Any, ...]:
-    """The versions of what runs a repository's tests."""
+    """The versions of a repository's test environment."""
     return tuple(prepared.recorded.get(name) for name in ("python", "setup", "lock"))
 
 
 async def _opened(setup: HostSetup) -> HostRuns:
-    """Open a host. Its repositories are prepared when an episode first needs them, once a machine."""
+    """Open a host. Its repositories are prepared once per machine, when an episode first needs them."""
     backend = setup.order.isolation.opened()
     engine = RemoteEngine(setup.engines, setup.facts.name, setup.facts.context)
 
@@ -142,12 +142,12 @@ async def _opened(setup: HostSetup) -> HostRuns:
 
 
 def _same(wanted: Order, found: ClusterParts, backend: Backend) -> Prepared:
-    """The repository, prepared on this machine. Raises `ClusterError` when it is not the driver's, and what preparing
-    raises."""
+    """The repository, prepared on this machine. Raises `ClusterError` if it differs from the driver's, and the errors
+    of preparing."""
     prepared = prepared_here(wanted, backend)
     if (prepared.tree_hash, _environment(prepared)) != (found.tree_hash, found.environment):
         raise ClusterError(
             f"{wanted.source} is not the same on every machine: here it is {prepared.revision}",
-            "Name a revision, or clear the cache of the machine on which it is old.",
+            "Name a revision, or clear the cache of the machine with the older one.",
         )
     return prepared

@@ -1,4 +1,4 @@
-"""What a training run is made of, whichever process each part is in: what plays, what samples, what learns."""
+"""The parts of a training run as protocols, for any process: what plays, what samples, what learns."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,17 +16,17 @@ class TrainerBackend(Protocol):
     def version(self) -> int: ...
 
     async def learn(self, rollouts: Sequence[Credited], step: int) -> dict[str, Any]:
-        """Take the update of a step, unless a checkpoint holds it; its figures."""
+        """Take the update of a step, unless a checkpoint has it; returns its figures."""
         ...
 
     async def write(self) -> Path | None:
-        """The folder with the present weights; None before the first update."""
+        """The folder with the current weights; None before the first update."""
         ...
 
 
 class RolloutBackend(Protocol):
-    """Where the episodes of a repository are played. `places`: how many at once; those of the lowest step come first.
-    `elsewhere`: whether on other machines."""
+    """Plays the episodes of a repository. `places`: how many at once; the lowest step comes first. `elsewhere`: whether
+    on other machines."""
 
     @property
     def places(self) -> int: ...
@@ -43,12 +43,12 @@ class InferenceBackend(Protocol):
     """The engines."""
 
     async def sync(self, learner: TrainerBackend) -> None:
-        """Sample with the learner's weights from now on. Before the first update they have them."""
+        """Sample with the learner's weights from now on. Not needed before the first update."""
         ...
 
 
 class TrainWatcher(Protocol):
-    """Who is told how it goes."""
+    """Receives the progress."""
 
     def say(self, line: str) -> None: ...
 

@@ -1,17 +1,17 @@
-"""What is told of a training run: a step in a line, the newest weights."""
+"""What a user sees of a training run: a step as a line, the newest weights."""
 
 from pathlib import Path
 from typing import Any
 
 
 def newest_weights(out: Path) -> Path | None:
-    """The folder of the newest weights that a run has written."""
+    """The folder of the newest weights of a run."""
     found = sorted(path for path in (out / "weights").glob("*") if path.name.isdigit())
     return found[-1] if found else None
 
 
 def told(step: int, steps: int, figures: dict[str, Any], seconds: float) -> str:
-    """A step in a line."""
+    """A step as a line of text."""
     parts = [f"step {step + 1} of {steps}"]
     for role, found in figures["rollouts"].items():
         reward = f", reward {found['reward']['mean']:+.2f}" if found["reward"] else ""

@@ -38,18 +38,18 @@ from selfplay.update.stored import taped
 TRAINING = "training"
 """The name under which the attempts of the policy in training are filed, whatever its version."""
 ONLY = "only"
-"""The ledger's setting of the bugs that old ones are drawn from, by their ids; None: all."""
+"""The ledger's setting with the ids of the bugs from which old ones are drawn; None: all."""
 TRIES = 2
-"""How often an attempt is played that fails by an error of ours."""
+"""Tries of an attempt that fails with an internal error."""
 IN_VAIN = 8
-"""The run stops after so many steps in a row that teach nothing."""
+"""The run stops after this many steps in a row without a gradient."""
 
 
 @dataclass
 class Training:
-    """A run. `repositories`: which is drawn; `runs`: of each that can be used, what its episodes share, whoever plays
-    them. `vocabulary`: the model's size of it. `store`: called when a step is finished. `opponent`: what plays some
-    groups instead."""
+    """A run. `repositories`: draws repositories; `runs`: what the episodes of each usable repository share.
+    `vocabulary`: its size in the model. `store`: called when a step is finished. `opponent`: plays some groups
+    instead."""
 
     config: TrainConfig
     pool: Curriculum
@@ -93,7 +93,7 @@ class Training:
         return replace(plan, attempts=attempts)
 
     async def _learned(self, plan: Planned) -> None:
-        """Learn a step that is played, and finish it. Its `wait`: how long the trainer had nothing to do."""
+        """Learn a played step, and finish it. Its `wait`: how long the trainer was idle."""
         step, phases = plan.step, {"wait": time.monotonic() - self._idle_since}
         with _timed(phases, "credit"):
             rollouts = await self._credited(plan)
@@ -109,7 +109,7 @@ class Training:
         self._refuse_vain()
 
     async def _inject(self, step: int, wanted: Injected) -> None:
-        """Play these injector episodes, as far as they are not stored, and take their bugs as they come."""
+        """Play these injector episodes unless they are stored, and take their bugs as they come."""
         pool, stored = self.pool, self.pool.episodes.stored(wanted)
         injectors = {name: self._injector(name, step) for name in self.runs}
         jobs = [
@@ -139,7 +139,7 @@ class Training:
 
     @property
     def _any(self) -> RepositoryRuns:
-        """For what all repositories share: the seats, the threads, the name of the policy."""
+        """Any repository's run, for what all share: seats, threads, the policy's name."""
         return next(iter(self.runs.values()))
 
     def _take(self) -> None:
@@ -147,17 +147,17 @@ class Training:
             self.pool.episodes.take(None, repository=name, in_order=False)
 
     async def _chosen(self, step: int, played: Injected) -> Attempted:
-        """The attempts of a step: at the bugs that its injections made, and at old ones."""
+        """The attempts of a step: at its own new bugs, and at old ones."""
         new = self._made(played)
         await self._bugs.read(new.keys())
         fresh = [bug for bug in new if bug in self._bugs.ready]
         old = await self._old(step, new.keys(), self.config.solver.bugs - len(fresh))
-        planned = self.ledger.open_attempts()  # from here on nothing is awaited: other steps choose meanwhile
+        planned = self.ledger.open_attempts()  # nothing is awaited from here on, since other steps choose concurrently
         return [(bug, number) for bug in [*fresh, *old] for number in self._numbers(bug, planned)]
 
     async def _old(self, step: int, new: Set[str], room: int) -> list[str]:
-        """So many old bugs as there is room for, by the lot of the step. One that cannot be attempted is passed over;
-        those that are not drawn are not read."""
+        """Up to `room` old bugs, in the step's random order. One that cannot be attempted is skipped; only drawn bugs
+        are read."""
         found = list[str]()
         order = shuffled_bugs(self._olds() - new, self.config.seed, step) if room > 0 else []
         while order and len(found) < room:
@@ -167,25 +167,25 @@ class Training:
         return found
 
     def _olds(self) -> Set[str]:
-        """The bugs that may be drawn: all, or those that the run names and what is made of their failed attempts."""
+        """The bugs that may be drawn: all, or those that the run names and their second-order bugs."""
         named: list[str] | None = self.ledger.recorded(ONLY)
         if named is None:
             return self.pool.orders().keys()
         return {*named, *(bug for bug, root in self.pool.attempts.roots().items() if root in named)}
 
     def _made(self, injections: Injected) -> dict[str, tuple[str, int]]:
-        """The bugs that these injections made -> which of them."""
+        """Bug -> the injection that made it."""
         wanted, gave = set(injections), self.pool.episodes.gave()
         return {bug: episode for episode, bug in gave.items() if episode in wanted}
 
     def _numbers(self, bug: str, planned: Attempted) -> range:
-        """The numbers of the next attempts: above those that are stored, and those that other steps will make."""
+        """The numbers of the next attempts, above the stored and the planned ones."""
         taken = [self.pool.attempts.newest(bug, TRAINING), *(number for other, number in planned if other == bug)]
         return next_attempts(taken, self.config.solver.attempts)
 
     async def _attempt(self, step: int, attempts: Attempted, opposed: Set[str]) -> None:
-        """Play those of the attempts that are not stored, the opponent those at `opposed` bugs; one that fails by an
-        error of ours, once more. What could not be played is stored as lost, so that it is counted."""
+        """Play the attempts that are not stored; the opponent plays those at `opposed` bugs. One that fails with an
+        internal error is tried again. An attempt that could not be played is stored as lost, so that it is counted."""
         await self._bugs.read({bug for bug, _ in attempts})
 
         def tell(attempt: Attempt) -> None:
@@ -207,7 +207,7 @@ class Training:
             store_attempt(self.pool, lost_attempt(solving, bug, number, why.get((bug, number), known)))
 
     def _playable(self, attempts: Attempted) -> list[tuple[ReadyBug, int]]:
-        """Those of the attempts that are neither stored nor set aside, at bugs that can be attempted."""
+        """The attempts that are neither stored nor set aside, at bugs that can be attempted."""
         done, aside = self.pool.attempts.stored(TRAINING, attempts), self.pool.lost.unplayed()
         ready = self._bugs.ready
         return [
@@ -217,7 +217,7 @@ class Training:
         ]
 
     async def _credited(self, plan: Planned) -> list[Credited]:
-        """The credit of the step's episodes, for the present weights."""
+        """The credit of the step's episodes, for the current weights."""
         suffix = {name: self.pool.episodes.suffix(name) for name, _ in plan.injections}
         injections = {
             crediting.injection_name(number, suffix[name]): (name, number) for name, number in plan.injections
@@ -225,18 +225,18 @@ class Training:
         attempts = {crediting.attempt_name(bug, number): bug for bug, number in plan.attempts or ()}
         stored = crediting.some_episodes(self.pool, TRAINING, plan.injections, plan.attempts or ())
         played = await asyncio.to_thread(taped, self.pool.folder, stored, lambda: self.chat)
-        played.sort(key=lambda one: (one.episode.role, one.episode.name))  # not as they came: one batch, one gradient
+        played.sort(key=lambda one: (one.episode.role, one.episode.name))  # equal batches give equal gradients
         if self.opponent is not None:
             played = self.opponent.marked(played, injections, attempts, self._made(plan.injections))
         planned = self.config.solver.attempts
         return credited(played, self.config.recipe, planned, self.learner.version, self.vocabulary)
 
     def _refuse_vain(self) -> None:
-        """Raises `TrainingError` when the last steps taught nothing: the next would not either."""
+        """Raises `TrainingError` if the last steps gave no gradient: the next would not either."""
         last = self.ledger.newest(IN_VAIN)
         if len(last) == IN_VAIN and all("nothing" in one for one in last):
             raise TrainingError(
-                f"the last {IN_VAIN} steps taught nothing: {last[-1]['nothing']}",
+                f"the last {IN_VAIN} steps gave no gradient: {last[-1]['nothing']}",
                 "Begin with a cold start (`selfplay sft`), easier bugs in the run's folder, or larger groups.",
             )
 

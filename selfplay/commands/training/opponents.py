@@ -1,4 +1,4 @@
-"""The opponent of a training run: what it plays, and with which engine."""
+"""The opponent of a training run: which groups it plays, and its engine."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -28,13 +28,13 @@ class Opponent:
     plays: RolloutBackend
 
     def injects(self, repository: str, number: int) -> bool:
-        """Whether the injector episode of this number is its own: those of a group are played by one policy."""
+        """Whether the opponent plays the injector episode of this number; a group has one policy."""
         group = number // self.config.injector.members
         return drawn(self.config.opponents.share, self.config.seed, f"injector:{repository}:{group}")
 
     def attempted(self, made: Made) -> frozenset[str]:
-        """Those of the new bugs that it attempts. A bug of its own is not among them: attempts at it would teach
-        nobody."""
+        """The new bugs that the opponent attempts. Its own bugs are not among them: those attempts would train no
+        policy."""
         share, seed = self.config.opponents.share, self.config.seed
         mine = (bug for bug, episode in made.items() if not self.injects(*episode))
         return frozenset(bug for bug in mine if drawn(share, seed, f"solver:{bug}"))
@@ -42,7 +42,8 @@ class Opponent:
     def marked(
         self, played: Sequence[Played], injections: Made, attempts: Mapping[str, str], made: Made
     ) -> list[Played]:
-        """The episodes of a step, its own marked. `injections`: name -> which; `attempts`: name -> at which bug."""
+        """The episodes of a step, with the opponent's marked. `injections`: name -> injection; `attempts`: name ->
+        bug."""
         opposed = self.attempted(made)
         own = {name for name, episode in injections.items() if self.injects(*episode)}
         own |= {name for name, bug in attempts.items() if bug in opposed}
@@ -53,8 +54,8 @@ class Opponent:
 async def opposed(
     config: TrainConfig, runs: Mapping[str, RepositoryRuns], chat: ChatFormat, watcher: TrainWatcher
 ) -> AsyncIterator[Opponent | None]:
-    """The opponent, with its engine open; None for a run without one. `chat`: of the model in training. Raises
-    `TrainingError` for a model that reads and writes otherwise."""
+    """The opponent, with its engine open; None for a run without one. `chat`: the chat format of the model in training.
+    Raises `TrainingError` for a model with another one."""
     if not config.opponents.share:
         yield None
         return

@@ -1,4 +1,4 @@
-"""What `selfplay train --plan` does, and what is refused before a run: a configuration beside its model's sizes.
+"""What `selfplay train --plan` does, and the checks before a run: compare a configuration with its model's sizes.
 Nothing is started or fetched."""
 
 from pathlib import Path
@@ -13,7 +13,7 @@ CONFIG = "config.json"
 
 
 def planned(config: TrainConfig) -> Plan:
-    """The plan of a run. Raises `PlanError` where the model's sizes are not known here."""
+    """The plan of a run. Raises `PlanError` if the model's sizes are not known here."""
     shape = known_shape(config.model)
     if shape is None:
         raise PlanError(
@@ -24,15 +24,15 @@ def planned(config: TrainConfig) -> Plan:
 
 
 def refuse_impossible(config: TrainConfig) -> None:
-    """Raises `PlanError` for what the model makes impossible, if its sizes are known before it is loaded."""
+    """Raises `PlanError` for settings that are impossible with the model, if its sizes are known before it is
+    loaded."""
     shape = known_shape(config.model)
     if shape is not None:
         refuse_for_model(config, shape)
 
 
 def known_shape(model: str) -> ModelShape | None:
-    """The sizes of a model's folder, or of a model that is known by its name. Raises `PlanError` for a folder that is
-    no model's."""
+    """The sizes of a model in a folder or known by name. Raises `PlanError` for a folder that is not a model's."""
     if not Path(model).is_dir():
         return KNOWN.get(model)
     path = Path(model) / CONFIG
@@ -41,5 +41,5 @@ def known_shape(model: str) -> ModelShape | None:
     except (UntrustedDataError, AnswerError) as error:
         raise PlanError(f"{path} cannot be read: {error}", "Name the folder of a causal language model.") from error
     if not isinstance(found, dict):
-        raise PlanError(f"{path} holds no settings", "Name the folder of a causal language model.")
+        raise PlanError(f"{path} has no settings", "Name the folder of a causal language model.")
     return shape_of(found, model)

@@ -1,9 +1,9 @@
-"""The repositories of a training run: which can be used, which one an injector group is drawn for, which are benched.
+"""The repositories of a training run: which are usable, which are drawn for injector groups, and which are benched.
 
 A repository that cannot be prepared is benched at once; the next start of the same command tries it again. One whose
 last `injector.bench_after` groups in a row gave no valid bug is benched for `injector.bench_steps` steps: the policy
-changes, and may do better then. Both stand in the ledger, so that a resumed run draws as the one before would have.
-The only repository of a run is never benched.
+may do better later. The ledger records both, so that a resumed run makes the same draws. The only repository of a run
+is never benched.
 """
 
 from collections import Counter
@@ -24,13 +24,14 @@ from selfplay.repository import Prepared, Suite
 from selfplay.sandbox import Backend
 
 Measured = dict[str, tuple[Prepared, Suite]]
-"""Repository -> what was prepared and measured."""
+"""Repository -> its prepared tree and measured suite."""
 
 
 def prepared_sources(
     orders: Sequence[Order], pool: Curriculum, ledger: Ledger, backend: Backend, watcher: CurriculumWatcher
 ) -> Measured:
-    """Prepare every repository. Of several, one that cannot be is benched. Raises `SelfplayError` when none is left."""
+    """Prepare every repository. If there are several, a failing one is benched. Raises `SelfplayError` if none is
+    left."""
     found: Measured = {}
     for order in orders:
         try:
@@ -60,7 +61,7 @@ class Repositories:
 
     @classmethod
     def of(cls, config: TrainConfig, ledger: Ledger, pool: Curriculum, say: Callable[[str], None]) -> "Repositories":
-        """Those of a run; the first numbers are recorded when it begins."""
+        """The repositories of a run; the first numbers are recorded when it begins."""
         first = ledger.recorded("first")
         if first is None:
             names, members = [one.source for one in config.repositories], config.injector.members
@@ -69,8 +70,7 @@ class Repositories:
         return cls(config, ledger, pool, {name: int(number) for name, number in first.items()}, say)
 
     def injections(self, step: int) -> Injected:
-        """The injector episodes of a step that is planned now. Raises `TrainingError` when every repository is
-        benched."""
+        """Plan the injector episodes of a step. Raises `TrainingError` if every repository is benched."""
         how = self.config.injector
         if not how.groups:
             return []
@@ -85,7 +85,7 @@ class Repositories:
         return injections(names, first, self.ledger.open_injections(), how)
 
     def _bench(self, step: int) -> None:
-        """Bench those whose last groups gave nothing."""
+        """Bench the repositories whose last groups gave no valid bug."""
         how, out, gave = self.config.injector, self.ledger.benched(step), self.pool.episodes.gave()
         if len(self.config.repositories) == 1 or not how.bench_after:
             return
@@ -100,7 +100,7 @@ class Repositories:
                 self.say(f"{name}: {why}")
 
     def figures(self, plan: Planned) -> dict[str, Any]:
-        """Of a run on several: how many groups of a step each repository had, and which were benched, and why."""
+        """For a run on several repositories: each one's groups in a step, and which were benched and why."""
         if len(self.config.repositories) == 1:
             return {}
         members, out = self.config.injector.members, self.ledger.benched(plan.step)

@@ -1,4 +1,4 @@
-"""What a user asks of `selfplay train`, and the order of a curriculum that is in it."""
+"""The user's order for `selfplay train`, and the curriculum order that it implies."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -24,9 +24,9 @@ Known = Callable[[str], frozenset[str]]
 
 @dataclass(frozen=True)
 class TrainOrder:
-    """What the user asked for. `out`: a run's folder, new or of `selfplay curriculum` on the same sources: the solver
-    is then trained on its bugs, too. `isolation`: of the hosts of a cluster; `address`: of a Ray cluster that runs
-    already, None to start one on this machine."""
+    """What the user asked for. `out`: a run's folder, new or from `selfplay curriculum` on the same sources; then the
+    solver also trains on its bugs. `isolation`: of a cluster's hosts; `address`: of a running Ray cluster; None starts
+    one here."""
 
     config: TrainConfig
     out: Path
@@ -35,7 +35,7 @@ class TrainOrder:
 
 
 def curriculum_order(order: TrainOrder, repository: Repository) -> Order:
-    """The order of a curriculum of one repository with the same injector."""
+    """The order for a curriculum of one repository with the same injector."""
     config, how = order.config, order.config.injector
     return Order(
         repository.source,
@@ -58,8 +58,8 @@ def curriculum_order(order: TrainOrder, repository: Repository) -> Order:
 def repository_runs(
     wanted: Order, prepared: Prepared, suite: Suite, player: Player, pool: SandboxPool, workers: Workers, policy: str
 ) -> RepositoryRuns:
-    """What the episodes of both roles share in one repository, in whichever process they are played. `policy`: the name
-    under which attempts are filed."""
+    """What the episodes of both roles share in one repository, in any process. `policy`: the name under which attempts
+    are filed."""
     injecting = InjectorRun(
         repository=wanted.source,
         origin=Origin(prepared, wanted.thresholds, wanted.seed, wanted.public_share, dict(prepared.recorded)),

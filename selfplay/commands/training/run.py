@@ -1,8 +1,8 @@
 """What `selfplay train` does: joint self-play of one policy in both roles, in one process or on a Ray cluster.
 
 A step plays the injector groups and the solver groups that `training.schedule` says, credits them together
-(`docs/credit.md`), takes one update and gives the engines the new weights. `train_loop` says which steps are played at
-once. Killed at any moment, the same command goes on: what was played is kept, and each rollout is trained on once.
+(`docs/credit.md`), takes one update and gives the engines the new weights (`train_loop`). After a kill at any moment
+the same command resumes: played episodes are kept, and each rollout is trained on exactly once.
 """
 
 import asyncio
@@ -52,9 +52,9 @@ class RunWatcher(CurriculumWatcher, watching.StepWatcher, Protocol):
 
 
 def run_training(order: TrainOrder, backend: Backend, watcher: RunWatcher) -> dict[str, Any]:
-    """Train, or go on training. Returns the figures of every step and the folder of the newest weights.
+    """Train, or resume training. Returns the figures of every step and the folder of the newest weights.
 
-    Raises `SelfplayError` for what the user can fix; what was played and learned is kept; the same command resumes."""
+    Raises `SelfplayError` for what the user can fix; played and learned steps are kept; the same command resumes."""
     config = order.config
     wanted = [curriculum_order(order, one) for one in config.repositories]
     for one in wanted:
@@ -76,7 +76,7 @@ def run_training(order: TrainOrder, backend: Backend, watcher: RunWatcher) -> di
         ledger.settle(config.binding(), unrecorded=by_default())
         _settle(pool, wanted, player)
         if ledger.recorded(ONLY) is None and (only := chosen(pool, config.solver.only)):
-            ledger.settle({ONLY: sorted(only)})  # what a name is the beginning of may change as bugs are made
+            ledger.settle({ONLY: sorted(only)})  # new bugs may change what a prefix names
         settle_attempts(pool, TRAINING, player, config.solver.attempts)
         pool.settle_attempts(TRAINING, {ROLES: config.roles})
         measured = prepared_sources(wanted, pool, ledger, backend, watcher)
@@ -98,7 +98,8 @@ def run_training(order: TrainOrder, backend: Backend, watcher: RunWatcher) -> di
 
 
 def _settle(pool: Curriculum, wanted: Sequence[Order], player: ModelPlayer) -> None:
-    """Record what fixes the run's bugs; a pool that holds bugs of other policies already keeps its own settings.
+    """Record the settings that fix the run's bugs; a pool that already has bugs of other policies keeps its own
+    settings.
 
     Raises `CurriculumError` for a pool that was made of other repositories."""
     names, known = [one.source for one in wanted], pool.repositories()
@@ -161,7 +162,7 @@ async def _trained(
 async def _parts(
     order: TrainOrder, runs: Mapping[str, RepositoryRuns], known: Known, watcher: RunWatcher
 ) -> AsyncIterator[tuple[RolloutBackend, InferenceBackend, TrainerBackend]]:
-    """What plays, what samples and what learns: in this process, or on a cluster."""
+    """The parts that play, sample and learn: in this process, or on a cluster."""
     injecting = next(iter(runs.values())).injecting
     player = injecting.player
     assert isinstance(player, ModelPlayer)
@@ -186,12 +187,12 @@ async def _parts(
 
 
 def _knowing(runs: RepositoryRuns, known: Known) -> RepositoryRuns:
-    """The same, where an injector's artifact that is in the pool already counts as a duplicate."""
+    """The runs, in which an artifact that is already in the pool counts as a duplicate."""
     name = runs.injecting.repository
     return replace(runs, injecting=replace(runs.injecting, is_known=lambda key: key in known(name)))
 
 
 def _write_metrics(out: Path, ledger: Ledger) -> None:
-    """A line of JSON for every finished step, as the ledger has it."""
+    """Write a line of JSON for every finished step from the ledger."""
     lines = "".join(f"{json.dumps(one)}\n" for one in ledger.finished())
     write_atomically(out / "metrics.jsonl", lines.encode())

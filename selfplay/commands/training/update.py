@@ -18,7 +18,7 @@ from selfplay.update.policies import OnePolicy, PolicyByRole, TrainedPolicy
 from selfplay.update.summary import rollout_figures
 
 KEPT = 2
-"""Folders of weights: an engine may still read the one before."""
+"""How many folders of weights are kept: an engine may still read the previous one."""
 
 
 class Learner:
@@ -38,10 +38,10 @@ class Learner:
         return self._policy.version
 
     def learn(self, rollouts: Sequence[Credited], step: int) -> dict[str, Any]:
-        """Take the update of a step and store it; its figures. A step that the checkpoint holds was updated before a
-        kill, and is not updated again.
+        """Take the update of a step and store it; returns its figures. A step that the checkpoint has was updated
+        before a kill and is not updated again.
 
-        Raises `StepRefused` for a loss or gradient that is not finite, `TrainError` when nothing can be written."""
+        Raises `StepRefused` for a loss or gradient that is not finite, `TrainError` if nothing can be written."""
         if self._position.get("step") == step:
             return dict(self._position["figures"])
         try:
@@ -53,16 +53,16 @@ class Learner:
         return figures
 
     def write(self) -> Path | None:
-        """The folder with the present weights; None before the first update. Written once by a process, and anew by the
-        next: after a power cut a folder may have its name and not its bytes. Every rank calls it, the first one writes.
-        Raises `TrainingError` when it cannot be written."""
+        """The folder with the current weights; None before the first update. Each process writes it once, even if it
+        exists: after a power cut its content may be missing. Every rank calls it, the first one writes. Raises
+        `TrainingError` if it cannot be written."""
         if not self.version:
             return None
         target = self.out / "weights" / f"{self.version:06d}"
         if self._written != self.version:
             source, dtype = Path(self.config.model), self._dtype
             if not first_rank():
-                self._policy.write(target, source, dtype)  # takes part, and writes nothing
+                self._policy.write(target, source, dtype)  # takes part but writes nothing
             else:
                 shutil.rmtree(target, ignore_errors=True)
                 with whole_folder(target, TrainingError, "The same command resumes.") as made:
@@ -78,14 +78,14 @@ class Learner:
         return [(name, dtype, shape) for name, shape in engine_shapes(self._scorer).items()]
 
     def send(self, meeting: Rendezvous) -> str | None:
-        """Send the present weights to the engines of a group; what came in the way. Every rank calls it, and goes
-        through all weights whatever comes in the way: the others wait for it."""
+        """Send the current weights to the engines of a group. Returns the error, or None. Every rank calls it and
+        iterates over all weights even after an error, since the others wait for it."""
         failed = self._join(meeting) if first_rank() else None
         for _, tensor in engine_weights(self._scorer, self._dtype):
             if self._group is not None and failed is None:
                 try:
                     self._group.send(tensor)
-                except RuntimeError as error:  # of an engine that is gone
+                except RuntimeError as error:  # an engine is gone
                     failed = str(error)
         if failed is not None:
             self._group = None
@@ -100,7 +100,7 @@ class Learner:
 
     @property
     def _scorer(self) -> Scorer:
-        """What is sent: one model, since a run with several has no cluster."""
+        """The model to send: only one, since separate roles have no cluster."""
         assert isinstance(self._policy, OnePolicy)
         return self._policy.scorer
 

@@ -1,4 +1,4 @@
-"""What a training run does after each step beside training: the page on a terminal, TensorBoard, the monitors."""
+"""What a training run does after each step besides training: the page on a terminal, TensorBoard, the monitors."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class StepWatcher(Protocol):
-    """Who is told."""
+    """Receives the progress."""
 
     def say(self, line: str) -> None: ...
 
@@ -27,10 +27,10 @@ class StepWatcher(Protocol):
 def watching(
     config: TrainConfig, out: Path, history: Sequence[Figures], watcher: StepWatcher
 ) -> Iterator[Callable[[Sequence[Figures]], None]]:
-    """A function to call after each step, with all finished steps. `history`: those of before.
+    """A function to call after each step with all finished steps. `history`: the earlier steps.
 
-    Raises `ModelError` where TensorBoard is wanted and not installed; now and after a step `Collapsed` where a monitor
-    is to stop the run, so that the same command goes on only with other limits."""
+    Raises `ModelError` if TensorBoard is wanted but not installed, and `Collapsed`, now and after each step, if a
+    monitor stops the run: the same command then continues only with other limits."""
     refuse_collapse(history, config.monitors)
     with scalars(out / FOLDER, history) if config.tensorboard else nullcontext() as write:
 

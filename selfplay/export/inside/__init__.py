@@ -1,4 +1,4 @@
-"""Programs that an export carries along: they run where the dataset is used, without this package."""
+"""Programs in an export: they run where the dataset is used, without this package."""
 
 from functools import cache
 from importlib.resources import files
@@ -6,5 +6,5 @@ from importlib.resources import files
 
 @cache
 def text(name: str) -> str:
-    """The text of one of them."""
+    """The text of one of these programs."""
     return files(__name__).joinpath(name).read_text("utf-8")

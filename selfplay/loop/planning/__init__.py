@@ -1,7 +1,7 @@
-"""What a plan of a training run is reckoned from (`training.plan`); plain numbers, nothing is started or read.
+"""The calculations behind a training run's plan (`training.plan`): plain numbers, nothing is started or read.
 
-shapes        a model's sizes, from its config.json as values; those of the models that shipped configurations name
-assumptions   every constant: its value, its unit, and where it comes from
+shapes        a model's sizes from its config.json; known for the models of the shipped configurations
+assumptions   every constant with its value, unit and source
 memory        bytes of a trainer rank and of an engine, by part
 pace          tokens, seconds of each phase, what bounds a step
 """

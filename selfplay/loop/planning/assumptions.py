@@ -1,6 +1,6 @@
-"""The constants of a plan: every one named, with its unit and where it comes from. All are estimates.
+"""The constants of a plan, each with its name, unit and source. All are estimates.
 
-`machine.assume: {NAME: VALUE}` in a configuration gives one another value.
+`machine.assume: {NAME: VALUE}` in a configuration overrides one.
 """
 
 from collections.abc import Mapping
@@ -71,11 +71,11 @@ ASSUMPTIONS: Mapping[str, Assumption] = {
 
 
 def assumed(other: Mapping[str, float]) -> dict[str, float]:
-    """The value of every assumption, with `other` in place of some. Raises `PlanError` for an unknown name."""
+    """The value of every assumption; `other` overrides some. Raises `PlanError` for an unknown name."""
     strange = sorted(set(other) - set(ASSUMPTIONS))
     if strange:
         raise PlanError(f"machine.assume: there is no assumption {strange[0]!r}", f"They are {', '.join(ASSUMPTIONS)}.")
     wrong = sorted(name for name, value in other.items() if not 0 < value < float("inf"))
     if wrong:
-        raise PlanError(f"machine.assume.{wrong[0]} is {other[wrong[0]]}: it is a number above 0")
+        raise PlanError(f"machine.assume.{wrong[0]} is {other[wrong[0]]}: it must be above 0")
     return {name: other.get(name, one.value) for name, one in ASSUMPTIONS.items()}

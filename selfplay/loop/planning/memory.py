@@ -1,9 +1,9 @@
-"""Bytes of memory of a trainer rank and of an engine, by part, as `selfplay.train` and vLLM lay them out.
+"""Memory of a trainer rank and of an engine in bytes, by part, as `selfplay.train` and vLLM use it.
 
-Of a trainer rank (docs/training.md has the same table for SmolLM2): masters, gradients and Adam's two moments in
-float32, divided over the ranks by FSDP2; what is gathered for use; the activations that `train.activations` keeps of a
-row of `recipe.budget` tokens; the layer whose gradient is taken, computed again, where two gradients of the MLP's width
-lie beside the four tensors of it; the output head's chunk of logits and its gradient.
+A trainer rank has (docs/training.md has this table for SmolLM2): masters, gradients and Adam's two moments in float32,
+sharded by FSDP2; gathered weights; the activations that `train.activations` keeps of a row of `recipe.budget` tokens;
+the recomputed layer in backward, with four tensors and two gradients of the MLP's width; the output head's chunk of
+logits and its gradient.
 """
 
 from collections.abc import Mapping
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
     from selfplay.loop.config import TrainConfig
 
 FULL, HALF = 4, 2
-"""Bytes of a number in float32, and in bf16."""
+"""Bytes of a number in float32 and in bf16."""
 CHUNK = 128
-"""Tokens whose logits exist at once: `train.logprobs.CHUNK`."""
+"""How many tokens' logits exist at once: `train.logprobs.CHUNK`."""
 AT_HAND = 2
-"""Layers whose inputs are on the GPU where the others wait in main memory."""
+"""With offloading: layers whose inputs are on the GPU while the others' wait in main memory."""
 SHARDED = ("weights", "gradients", "optimizer")
-"""The parts that are divided over the ranks."""
+"""The parts that are sharded over the ranks."""
 
 
 @dataclass(frozen=True)
 class Memory:
-    """`parts` in bytes; `room`: what may be filled, None where nobody said how much there is."""
+    """`parts` in bytes; `room`: usable memory, None if unknown."""
 
     parts: Mapping[str, float]
     room: float | None = None
@@ -41,17 +41,17 @@ class Memory:
 
     @property
     def largest(self) -> str:
-        """The part that takes most."""
+        """The largest part."""
         return max(self.parts, key=lambda name: self.parts[name])
 
     @property
     def fits(self) -> bool:
-        return self.room is None or self.total <= self.room * (1 + 1e-9)  # a cache that fills the rest, rounded
+        return self.room is None or self.total <= self.room * (1 + 1e-9)  # for rounding: a cache may fill the rest
 
 
 @dataclass(frozen=True)
 class EngineMemory(Memory):
-    """`tokens`: how many the KV cache holds; `episodes`: how many of `context` tokens at once."""
+    """`tokens`: the KV cache's capacity; `episodes`: how many episodes of `context` tokens fit at once."""
 
     tokens: int = 0
     episodes: int = 0
@@ -62,19 +62,19 @@ def trainer_on_gpu(config: "TrainConfig") -> bool:
 
 
 def engine_gpus(config: "TrainConfig") -> int:
-    """GPUs of an engine; 0 on CPU. In one process engine and trainer share one."""
+    """GPUs of an engine; 0 on CPU. In one process, engine and trainer share one GPU."""
     return config.cluster.engine_gpus if config.cluster else int(config.machine.gpu is not None)
 
 
 def gpu_memory(config: "TrainConfig", assumed: Mapping[str, float]) -> float:
-    """What may be filled of a GPU. Raises `PlanError` where its kind is not given."""
+    """A GPU's usable memory. Raises `PlanError` if its kind is not set."""
     if config.machine.gpu is None:
         raise PlanError("machine.gpu is not set", f"Say which GPUs there are: machine.gpu={', '.join(GPUS)}.")
     return GPUS[config.machine.gpu].memory * assumed["usable"]
 
 
 def trainer_memory(config: "TrainConfig", shape: ModelShape, assumed: Mapping[str, float]) -> Memory:
-    """Of one rank, at its peak: in backward, after the first update, when Adam's moments are there."""
+    """Peak memory of one rank: in backward, once Adam's moments exist (after the first update)."""
     recipe, ranks, gpu = config.recipe, trainer_ranks(config), trainer_on_gpu(config)
     one = shape.adapters(recipe.lora_rank)
     adapters = one * policies(config)
@@ -95,12 +95,12 @@ def trainer_memory(config: "TrainConfig", shape: ModelShape, assumed: Mapping[st
 
 
 def policies(config: "TrainConfig") -> int:
-    """How many are trained: one of both roles, or an adapter for each."""
+    """How many policies are trained: one for both roles, or an adapter for each."""
     return 2 if config.roles == "separate" else 1
 
 
 def offloaded_bytes(config: "TrainConfig", shape: ModelShape) -> float:
-    """What a rank keeps of a row in main memory."""
+    """Bytes of a row that a rank keeps in main memory."""
     used = FULL if config.recipe.precision == "fp32" else HALF
     return float(config.recipe.offload * config.recipe.budget * shape.layers * _kept_bytes(config, shape, used))
 
@@ -108,8 +108,8 @@ def offloaded_bytes(config: "TrainConfig", shape: ModelShape) -> float:
 def node_memory(
     config: "TrainConfig", shape: ModelShape, trainer: Memory, engine: "EngineMemory", assumed: Mapping[str, float]
 ) -> Memory:
-    """Of the main memory of a node, or of the one machine: sandboxes; of engines and ranks on a CPU all, of ranks on
-    GPUs what is offloaded, or the whole model while each loads it."""
+    """Main memory of a node, or of the one machine: sandboxes; everything of engines and ranks on CPU; for ranks on
+    GPUs, offloaded activations, or the whole model while each loads it."""
     ranks, engines, hosts, nodes = trainer_ranks(config), 1, 1, max(1, nodes_needed(config))
     if config.cluster:
         engines, hosts = config.cluster.engines, -(-config.cluster.hosts // nodes)
@@ -132,12 +132,12 @@ def trainer_ranks(config: "TrainConfig") -> int:
 
 
 def loading_bytes(config: "TrainConfig", shape: ModelShape) -> float:
-    """`train.model` loads the whole model in float32 on every rank's device before it is sharded."""
+    """Bytes of the whole model in float32: `train.model` loads it on every rank's device before sharding."""
     return float(FULL * shape.parameters)
 
 
 def _in_use(shape: ModelShape, ranks: int, used: int) -> float:
-    """Over ranks: two gathered layers with one's gradients, and what is outside of the layers, which FSDP2 keeps
+    """Sharded: two gathered layers, one layer's gradients, and the weights outside the layers, which FSDP2 keeps
     gathered. On one rank: autocast's copies of all weights in half precision."""
     if ranks == 1:
         return 0.0 if used == FULL else HALF * shape.parameters
@@ -145,15 +145,16 @@ def _in_use(shape: ModelShape, ranks: int, used: int) -> float:
 
 
 def layer_elements(shape: ModelShape, spread: bool) -> int:
-    """Elements a token that a layer makes: its input, attention's output, the projection of it, queries, keys and
-    values, the MLP's four, norms and rotated heads; `spread`: keys and values once for every query head (on CPU)."""
+    """Elements per token that a layer makes: its input, attention's output and projection, queries, keys and values,
+    the MLP's four tensors, norms and rotated heads; `spread`: keys and values repeated for every query head (on
+    CPU)."""
     products = 2 * shape.hidden + 2 * shape.queries + 2 * shape.keys + 4 * shape.inner
     rotated = shape.queries + shape.keys + (2 * shape.queries if spread else 0)
     return products + 4 * shape.hidden + rotated
 
 
 def kept_elements(config: "TrainConfig", shape: ModelShape) -> int:
-    """Elements a token and layer that are kept for backward beside the layer's input."""
+    """Elements per token and layer that are kept for backward in addition to the layer's input."""
     if config.recipe.keep_activations:
         return layer_elements(shape, not trainer_on_gpu(config)) - shape.hidden
     if not config.recipe.keep_attention:
@@ -163,17 +164,17 @@ def kept_elements(config: "TrainConfig", shape: ModelShape) -> int:
 
 
 def _kept_bytes(config: "TrainConfig", shape: ModelShape, used: int) -> int:
-    """Bytes a token and layer that are kept. Under autocast the stream between layers stays in float32; under FSDP2 it
-    is in the precision of compute."""
+    """Bytes kept per token and layer. Under autocast the residual stream stays in float32; under FSDP2 it has the
+    compute precision."""
     return (used if trainer_ranks(config) > 1 else FULL) * shape.hidden + used * kept_elements(config, shape)
 
 
 def engine_memory(config: "TrainConfig", shape: ModelShape, assumed: Mapping[str, float]) -> EngineMemory:
-    """Of one engine, over all its GPUs: vLLM gives the cache what it finds free."""
+    """Memory of one engine over all its GPUs: vLLM gives all free memory to the cache."""
     gpus, context = engine_gpus(config), int(config.play.get("context", shape.context))
     number = FULL if config.play.get("dtype") == "float32" else HALF
     weights = float(number * shape.parameters)
-    heads = max(shape.kv_heads, gpus)  # a rank has at least one, which is then there several times
+    heads = max(shape.kv_heads, gpus)  # each rank has at least one, so some are copies
     token = 2 * shape.layers * heads * shape.head * number
     adapters = float(number * _engine_adapters(config, shape))
     room: float | None = None
@@ -191,7 +192,7 @@ def engine_memory(config: "TrainConfig", shape: ModelShape, assumed: Mapping[str
 
 
 def _engine_adapters(config: "TrainConfig", shape: ModelShape) -> int:
-    """Parameters of the adapters that an engine has beside the weights; vLLM keeps room for one of its own ranks."""
+    """Parameters of an engine's adapters; vLLM reserves room for one of its supported ranks."""
     if config.roles == "shared":
         return 0
     rank = config.recipe.lora_rank

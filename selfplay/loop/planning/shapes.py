@@ -8,13 +8,13 @@ from selfplay.loop.errors import TrainingError
 
 
 class PlanError(TrainingError):
-    """A run that cannot be planned, or that its model makes impossible."""
+    """A run that cannot be planned, or that is impossible with its model."""
 
 
 @dataclass(frozen=True)
 class ModelShape:
-    """`inner`: width of the MLP; `head`: size of one attention head; `window`: of attention, None where it sees all;
-    `tied`: the output head is the embedding; `biases`, `norms`: parameters of a layer beside its products."""
+    """`inner`: width of the MLP; `head`: size of one attention head; `window`: of attention, None without one; `tied`:
+    the output head is the embedding; `biases`, `norms`: a layer's parameters besides its matrices."""
 
     layers: int
     hidden: int
@@ -31,7 +31,7 @@ class ModelShape:
 
     @property
     def queries(self) -> int:
-        """Width of all queries together; attention's output has it, too."""
+        """Width of all queries together, and of attention's output."""
         return self.heads * self.head
 
     @property
@@ -41,7 +41,7 @@ class ModelShape:
 
     @property
     def products(self) -> dict[str, tuple[int, int]]:
-        """The weights of a layer: name -> (from, to)."""
+        """The weight matrices of a layer: name -> (inputs, outputs)."""
         hidden, inner = self.hidden, self.inner
         return {
             "q_proj": (hidden, self.queries), "k_proj": (hidden, self.keys), "v_proj": (hidden, self.keys),
@@ -56,7 +56,7 @@ class ModelShape:
 
     @property
     def outside(self) -> int:
-        """Parameters outside of the layers: embedding, output head, last norm."""
+        """Parameters outside the layers: embedding, output head, last norm."""
         return self.vocabulary * self.hidden * (1 if self.tied else 2) + self.hidden
 
     @property
@@ -64,7 +64,7 @@ class ModelShape:
         return self.layers * self.layer + self.outside
 
     def adapters(self, rank: int) -> int:
-        """Parameters of LoRA adapters on every product."""
+        """Parameters of LoRA adapters on every weight matrix."""
         return self.layers * sum(rank * (into + out) for into, out in self.products.values())
 
 
@@ -73,7 +73,7 @@ def shape_of(settings: Mapping[str, Any], model: str) -> ModelShape:
     inside = settings.get("text_config")
     found = inside if isinstance(inside, Mapping) else settings
     if any(name in found for name in ("num_experts", "num_local_experts", "n_routed_experts")):
-        raise PlanError(f"{model} is a mixture of experts", "Only dense models are planned, and trained.")
+        raise PlanError(f"{model} is a mixture of experts", "Only dense models can be planned and trained.")
     layers, hidden, inner, heads, vocabulary, context = (
         _size(found, name, model)
         for name in ("num_hidden_layers", "hidden_size", "intermediate_size", "num_attention_heads", "vocab_size",
@@ -119,4 +119,4 @@ KNOWN: Mapping[str, ModelShape] = {
         64, 5120, 27_648, 40, 8, 128, 152_064, 131_072, biases=(40 + 2 * 8) * 128, norms=2 * 5120
     ),
 }
-"""Models by the names that configurations use, as their config.json on the hub has them."""
+"""The models of the shipped configurations, with the sizes from their config.json on the hub."""

@@ -1,8 +1,8 @@
-"""How long a step takes, and what bounds it: tokens, then seconds of generation, tools, training and weight sync.
+"""How long a step takes and which phase bounds it: tokens, then seconds of generation, tools, training, weight sync.
 
-Generation: a decoding step of c sequences reads the weights once and every sequence's cache, and takes two operations
-a parameter and sequence; the slower of the two counts. What the policy did not sample is prefilled once (prefixes are
-cached). Training: six operations a parameter and token (four with LoRA), and causal attention, 6 x layers x width x
+Generation: a decoding step reads the weights once and every sequence's cache, and takes two operations per parameter
+and sequence; the slower of the two counts. Tokens that the policy did not sample are prefilled once (prefixes are
+cached). Training: six operations per parameter and token (four with LoRA), and causal attention, 6 x layers x width x
 length. With staleness the next step is played while this one is trained.
 """
 
@@ -30,7 +30,7 @@ Assumed = Mapping[str, float]
 
 @dataclass(frozen=True)
 class Load:
-    """What a step plays. `solver` and `tokens`: (least, expected, most)."""
+    """The episodes and tokens of a step. `solver` and `tokens`: (least, expected, most)."""
 
     injector: int
     solver: tuple[int, int, int]
@@ -44,8 +44,8 @@ class Load:
 
 @dataclass(frozen=True)
 class Pace:
-    """`phases`: seconds by phase; `step`: of the whole step; `bound`: the phase that takes longest; `sync_bytes`: of
-    the weights that engines take; `hours` and `gpu_hours`: of the run."""
+    """`phases`: seconds by phase; `step`: seconds of the whole step; `bound`: the longest phase; `sync_bytes`: size of
+    the weights that engines take; `hours` and `gpu_hours`: of the whole run."""
 
     phases: Mapping[str, float]
     step: float
@@ -59,7 +59,7 @@ class Pace:
 
 
 def load_of(config: "TrainConfig", shape: ModelShape, assumed: Assumed) -> Load:
-    """Every new bug is attempted, and old ones until there are `solver.bugs`."""
+    """The load of a step: every new bug is attempted, and old ones until there are `solver.bugs`."""
     made = config.injector.groups * config.injector.members
     bugs, attempts = config.solver.bugs, config.solver.attempts
     new = (0, round(made * assumed["valid_share"]), made)
@@ -83,7 +83,7 @@ def pace_of(
     }
     moved = float(
         FULL * shape.parameters * policies(config)
-    )  # as `commands.train_update` writes them for engines, or sends them
+    )  # the precision in which `commands.train_update` writes or sends them
     phases["sync"] = moved / assumed["sync_network" if between_gpus(config) else "sync_file"]
     step = _step_seconds(config, phases)
     hours = config.steps * step / 3600
@@ -98,8 +98,8 @@ def between_gpus(config: "TrainConfig") -> bool:
 
 
 def _step_seconds(config: "TrainConfig", phases: Mapping[str, float]) -> float:
-    """On CPU in one process engine and sandboxes have the same cores. Without staleness no step begins before the one
-    before it is trained; with it `staleness` + 1 steps are played at once (`training.pipeline`)."""
+    """Seconds of a step. In one process on CPU, engine and sandboxes share the cores. Without staleness a step begins
+    after the update of the one before; with it, `staleness` + 1 steps are played at once (`training.pipeline`)."""
     generation, tools, training = (phases[name] for name in ("generation", "tools", "training"))
     same_cores = config.cluster is None and not engine_gpus(config)
     longest = phases["longest episode"] / _waited(config, "longest episode")
@@ -109,19 +109,19 @@ def _step_seconds(config: "TrainConfig", phases: Mapping[str, float]) -> float:
 
 
 def _waited(config: "TrainConfig", phase: str) -> int:
-    """Steps over which a phase may last: an episode may be played over as many as its weights may be behind."""
+    """Over how many steps a phase may last: an episode may play on while its weights are `staleness` updates behind."""
     return config.staleness + 1 if phase == "longest episode" else 1
 
 
 def training_flops(config: "TrainConfig", shape: ModelShape, length: float) -> float:
-    """Operations a token; the embedding is looked up, not multiplied."""
+    """Operations per token; the embedding is looked up, not multiplied."""
     weights = shape.parameters - (0 if shape.tied else shape.vocabulary * shape.hidden)
     attention = 6 * shape.layers * shape.queries * length
     return (4 if config.recipe.lora_rank else 6) * weights + attention
 
 
 def training_speed(config: "TrainConfig", assumed: Assumed) -> float:
-    """Operations a second of all ranks together."""
+    """Operations per second of all ranks together."""
     if trainer_on_gpu(config) and config.machine.gpu:
         return trainer_ranks(config) * GPUS[config.machine.gpu].flops * assumed["training_share"]
     return config.machine.cpus * assumed["training_core"]
@@ -129,8 +129,8 @@ def training_speed(config: "TrainConfig", assumed: Assumed) -> float:
 
 @dataclass(frozen=True)
 class Decoding:
-    """`together`: sequences at once in an engine; `token`: seconds of a step, which gives each of them a token;
-    `prefill`: seconds of a token that is only read."""
+    """`together`: sequences at once in an engine; `token`: seconds of a decoding step, which gives each of them a
+    token; `prefill`: seconds per prefilled token."""
 
     engines: int
     together: float
@@ -138,7 +138,7 @@ class Decoding:
     prefill: float
 
     def seconds(self, load: Load, assumed: Assumed) -> float:
-        """All engines together: decoding what is sampled, and prefilling the rest."""
+        """Seconds of all engines for a step's load: decoding the sampled tokens and prefilling the rest."""
         sampled = load.tokens[1] * assumed["sampled_share"]
         return (sampled * self.token / self.together + (load.tokens[1] - sampled) * self.prefill) / self.engines
 
@@ -146,7 +146,7 @@ class Decoding:
 def decoding_of(
     config: "TrainConfig", shape: ModelShape, engine: EngineMemory, load: Load, assumed: Assumed
 ) -> Decoding:
-    """How fast an engine is with as many sequences as are there, and as its cache holds."""
+    """The speed of an engine with as many sequences as there are and its cache can hold."""
     engines = config.cluster.engines if config.cluster else 1
     hosts = config.cluster.hosts if config.cluster else 1
     playing = load.episodes * (config.staleness + 1)
@@ -159,8 +159,8 @@ def decoding_of(
 
 
 def longest_episode(config: "TrainConfig", load: Load, decoding: Decoding, assumed: Assumed) -> float:
-    """Seconds of an episode that fills its context, at most `play.seconds`; of one of each role, where both play: an
-    attempt begins when its bug is there."""
+    """Seconds of an episode that fills its context, at most `play.seconds`. If both roles play, the sum of both: an
+    attempt begins after its bug is planted."""
     sampled = load.length / assumed["episode_share"] * assumed["sampled_share"]
     turns = min(int(config.play.get("calls", 128)), sampled / assumed["turn_tokens"])
     seconds = sampled * decoding.token + turns * assumed["command_seconds"]
@@ -169,7 +169,7 @@ def longest_episode(config: "TrainConfig", load: Load, decoding: Decoding, assum
 
 
 def _engine_speed(config: "TrainConfig", engines: int, assumed: Assumed) -> tuple[float, float]:
-    """An engine's bytes and operations a second; on CPU engines share the cores."""
+    """An engine's bytes and operations per second; on CPU, engines share the cores."""
     each = engine_gpus(config)
     if each and config.machine.gpu:
         gpu = GPUS[config.machine.gpu]
@@ -179,7 +179,7 @@ def _engine_speed(config: "TrainConfig", engines: int, assumed: Assumed) -> tupl
 
 
 def tool_seconds(config: "TrainConfig", load: Load, assumed: Assumed) -> float:
-    """Commands of the episodes, checks of artifacts and grades of attempts, on all cores for sandboxes."""
+    """Seconds for episodes' commands, artifact checks and grading, on all cores for sandboxes."""
     cores = config.cluster.hosts * config.cluster.host_cpus if config.cluster else config.machine.cpus
     turns = min(int(config.play.get("calls", 128)), load.length * assumed["sampled_share"] / assumed["turn_tokens"])
     suite = assumed["suite_seconds"]

@@ -1,5 +1,5 @@
-"""A run as one page of HTML: what is read of it, as plain values, and the document that shows them (docs/report.md).
+"""A run as one HTML page: reads the run as plain values, and builds the document that shows them (docs/report.md).
 
-Everything a repository or a model wrote reaches the page as JSON, and the page's script as text of nodes: nothing of it
-is ever parsed as HTML.
+Everything that a repository or a model wrote gets into the page as JSON, and its script shows it as text nodes: it is
+never parsed as HTML.
 """

@@ -1,4 +1,4 @@
-"""Bugs as plain values: a row for the gallery, from the pool, and all that a bug's own page shows, from its folder."""
+"""Bugs as plain values: a row for the gallery, from the pool, and the details of a bug's page, from its folder."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -15,7 +15,7 @@ from selfplay.report.page import recorded_verdicts
 from selfplay.rollout.controls import CONTROLS
 
 MOST_IDS, MOST_FILES, MOST_TEXT = 500, 20, 20_000
-"""Test ids of one kind and files of a row that are shown, and characters of a script."""
+"""The most shown test ids of one kind, files of a row, and characters of a script."""
 
 
 def first_order_row(record: EpisodeRecord, bug: Bug, solved: Solves) -> dict[str, Any]:
@@ -26,7 +26,7 @@ def first_order_row(record: EpisodeRecord, bug: Bug, solved: Solves) -> dict[str
 
 
 def second_order_row(bug: Bug, solved: Solves, root: Mapping[str, Any] | None) -> dict[str, Any]:
-    """The same for a second-order bug; its files are those of its `root`, where that is shown."""
+    """A row for a second-order bug, with the files of its `root` if that is shown."""
     made_of = {"policy": clean(bug.attempt.policy), "number": bug.attempt.number} if bug.attempt else None
     return {**_row(bug, solved), "files": root["files"] if root else [], "parent": bug.parent, "root": bug.root,
             "made_of": made_of}  # fmt: skip
@@ -43,13 +43,13 @@ def _row(bug: Bug, solved: Solves) -> dict[str, Any]:
 
 
 def solve_rate(solved: Solves) -> list[int] | None:
-    """[resolved, attempts] of all policies but the controls; None without an attempt."""
+    """[resolved, attempts] of all policies except controls; None without an attempt."""
     own = [one for policy, one in solved.items() if policy not in CONTROLS]
     return [sum(one["resolved"] for one in own), sum(one["attempts"] for one in own)] if own else None
 
 
 def bug_detail(pool: Curriculum, bug: Bug, attempts: Sequence[Attempt]) -> dict[str, Any]:
-    """What a bug's page shows beside its row. Raises `SelfplayError` for a bug that is damaged or half-written."""
+    """What a bug's page shows besides its row. Raises `SelfplayError` for a bug that is damaged or half-written."""
     try:
         folder = existing_folder(pool.folder, "bugs", bug.id)
     except UntrustedDataError as error:
@@ -101,7 +101,7 @@ def _verdicts(bug: Bug) -> list[dict[str, Any]]:
 
 
 def attempt_value(pool: Curriculum, attempt: Attempt) -> dict[str, Any]:
-    """An attempt with its diff; `problem` where the diff cannot be read."""
+    """An attempt with its diff; `problem` if the diff cannot be read."""
     figures, problem, diff = attempt.figures, "", ""
     try:
         diff = pool.attempts.read_diff(attempt.bug, attempt.policy, attempt.number)

@@ -1,4 +1,5 @@
-"""Builds the page of a run as one file: rows and figures at once, details of bugs and episodes packed, in bounds."""
+"""Builds the page of a run as one file: plain rows and figures, and compressed details of bugs and episodes, within a
+size limit."""
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
@@ -11,15 +12,15 @@ from selfplay.report.html.document import document, packed, script_json
 from selfplay.report.html.reading import Contents, read_contents
 
 TOGETHER = 16
-"""Bugs that are packed together: the bugs of one repository share much, and a browser unpacks few at a time."""
+"""How many bugs are packed together: bugs of one repository share much, and a browser unpacks few at a time."""
 MARGIN = 200_000
-"""Bytes of the page beside its data."""
+"""Bytes of the page without its data."""
 Say = Callable[[str], None]
 
 
 def build(pool: Curriculum, most: int, say: Say = lambda line: None) -> str:
-    """The page, at most `most` bytes long if its rows take less: then details of bugs are put in as long as there is
-    room, and then episodes. What is left out is counted, and so is what cannot be read."""
+    """The page, at most `most` bytes long if its rows take less. Details of bugs and then episodes are added while
+    there is room. Omitted and unreadable ones are counted."""
     contents = read_contents(pool)
     chunks: dict[str, str] = {}
     room = most - MARGIN - len(script_json(contents.index).encode())
@@ -29,7 +30,7 @@ def build(pool: Curriculum, most: int, say: Say = lambda line: None) -> str:
 
 
 def _add_bugs(contents: Contents, chunks: dict[str, str], room: int, say: Say) -> int:
-    """Put details of bugs into `chunks`, and say in each row where; rows of bugs that cannot be read go."""
+    """Put details of bugs into `chunks` and their place into each row; drop rows of unreadable bugs."""
     rows, index, taken = iter(contents.index["bugs"]), contents.index, 0
     kept: list[dict[str, Any]] = []
     texts: dict[str, str] = {}
@@ -55,8 +56,7 @@ def _add_bugs(contents: Contents, chunks: dict[str, str], room: int, say: Say) -
 
 
 def _shared(details: Iterable[dict[str, Any]], texts: dict[str, str]) -> dict[str, str]:
-    """Put scripts into chunks of their own, once for all bugs that have the same: `texts` says which. Returns the
-    chunks that are new."""
+    """Put scripts into separate chunks, once for all bugs with the same script (`texts`). Returns the new chunks."""
     new = {}
     for detail in details:
         for name, text in detail.pop("texts").items():
@@ -76,7 +76,7 @@ def _detail(contents: Contents, bug: str) -> dict[str, Any] | None:
 
 
 def _add_episodes(contents: Contents, chunks: dict[str, str], room: int, say: Say) -> None:
-    """Put episodes into `chunks` until one has no room. Each row gets its place, empty for one that is left out."""
+    """Put episodes into `chunks` until one does not fit. Each row gets its place, empty if it is omitted."""
     full, contents.index["without_tape"] = False, 0
     for row in contents.index["episodes"]:
         row.append("")

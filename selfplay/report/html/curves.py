@@ -1,4 +1,4 @@
-"""The curves of a training run, from the figures of its steps: lines, and stacks of what was counted in each step."""
+"""The curves of a training run from the figures of its steps: lines, and stacked counts per step."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -10,12 +10,12 @@ from selfplay.report.html.figures import BINS, binned
 
 ROLES = ("injector", "solver")
 MOST_POINTS = 1_000
-"""Of one curve: of a longer run every so many steps are drawn, and the last one."""
+"""The most points of one curve: of a longer run every n-th step is drawn, and the last one."""
 Values = list[float | None]
 
 
 def training(history: Sequence[Figures]) -> dict[str, Any] | None:
-    """All that is shown of a training run; None where no step is finished."""
+    """Everything that is shown of a training run; None without a finished step."""
     if not history:
         return None
     every = -(-len(history) // MOST_POINTS)
@@ -32,7 +32,7 @@ def training(history: Sequence[Figures]) -> dict[str, Any] | None:
 
 
 def _at(step: Figures, place: int) -> int:
-    """A step's number as people count."""
+    """A step's number, counted from 1."""
     at = number(step, "number")
     return place + 1 if at is None or not 0 <= at < 1e9 else int(at) + 1
 
@@ -52,7 +52,7 @@ def _solved(step: Figures) -> float | None:
 
 
 def _behind(role: str) -> Callable[[Figures], float | None]:
-    """The mean number of versions that the weights of an episode were behind."""
+    """The mean staleness of a role's episodes, in versions."""
 
     def mean(step: Figures) -> float | None:
         found = {name: n for name, n in counts(step, "rollouts", role, "versions_behind").items() if name.isdecimal()}
@@ -67,7 +67,7 @@ def _entropy(role: str) -> Callable[[Figures], float | None]:
 
 
 def _sampled(step: Figures) -> float | None:
-    """Tokens that were sampled, by the seconds of the whole step."""
+    """Sampled tokens per second of the whole step."""
     phases = part(step, "phases")
     seconds = sum(number(phases, name) or 0.0 for name in phases)
     return _speed(sum(number(step, "rollouts", role, "tokens") or 0.0 for role in ROLES), seconds)
@@ -97,7 +97,7 @@ LINES: Sequence[Line] = (
      {"both roles": lambda step: number(step, "tokens", "both", "ratio")}),
     ("gradient", "Gradient norm", "", {"norm": lambda step: number(step, "step", "gradient")}),
 )  # fmt: skip
-"""Name, title, unit, and the figure of a step for each line."""
+"""Name, title, unit, and the figure of each line."""
 
 
 def _line(
@@ -134,7 +134,7 @@ def _stack(name: str, title: str, names: Sequence[str], found: Iterable[list[int
 
 
 def _failed(history: Sequence[Figures]) -> dict[str, int]:
-    """The checks that injections of all steps failed."""
+    """The failed checks of all steps' injections."""
     total: dict[str, int] = {}
     for step in history:
         for name, n in counts(step, "rollouts", "injector", "checks").items():

@@ -1,4 +1,4 @@
-"""A diff as plain values, line by line, for a page that shows both sides; one that cannot be read as plain lines."""
+"""A diff as plain values, line by line, for a page that shows both sides; an unreadable diff as plain lines."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,17 +9,17 @@ from selfplay.plain_text import printable, well_formed
 from selfplay.report.html.highlight import runs
 
 MOST_FILES, MOST_LINES, LONGEST = 100, 2_000, 2_000
-"""Of one diff, and characters of one line. What is left out is counted."""
+"""The most lines of one diff, and characters of one line. Omitted ones are counted."""
 
 
 def clean(text: str) -> str:
-    """One line as it is shown: tabs as blanks; what is invisible, or controls how text is shown, as U+FFFD."""
+    """One line for display: tabs as blanks; invisible and control characters as U+FFFD."""
     line = printable(well_formed(text).replace("\n", "\ufffd").expandtabs(4))
     return line if len(line) <= LONGEST else f"{line[:LONGEST]} [... {len(line) - LONGEST} characters cut ...]"
 
 
 def clean_text(text: str, most: int) -> str:
-    """Some lines of text, the head and the tail of more than `most` characters."""
+    """Lines of text for display; only the head and the tail if they exceed `most` characters."""
     if len(text) > most:
         half = most // 2
         text = f"{text[:half]}\n[... {len(text) - 2 * half} characters cut ...]\n{text[-half:]}"
@@ -27,7 +27,7 @@ def clean_text(text: str, most: int) -> str:
 
 
 def diff_value(text: str) -> dict[str, Any]:
-    """`files`, each with its hunks; `left`: lines that are left out; `why`: of a diff that cannot be read."""
+    """`files`, each with its hunks; `left`: the number of omitted lines; `why`: why a diff cannot be read."""
     try:
         sections = patches.parse(text)
     except PatchError as error:

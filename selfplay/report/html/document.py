@@ -1,8 +1,8 @@
-"""The document: one file of HTML with its style, its script and its data inside, which may reach no network.
+"""The document: one HTML file with its style, script and data inside, which may not use the network.
 
 Data is JSON in elements that no browser executes, with `<`, `>`, `&` and the line ends of JavaScript spelled out; large
-data is also compressed and in base64. The policy names the hash of our own style and script, so that no other one
-could run even if it got into the page, and Trusted Types forbid the script itself to make nodes out of text.
+data is also compressed and in base64. The policy names the hashes of our style and script, so that no other one can run
+even if it got into the page, and Trusted Types forbid the script to parse text as HTML.
 """
 
 import base64
@@ -24,18 +24,18 @@ _ESCAPES = {ord(char): f"\\u{ord(char):04x}" for char in "<>&\u2028\u2029"}
 
 
 def script_json(value: Any) -> str:
-    """A value as JSON that ends no element and starts no comment, wherever it stands in a document."""
+    """A value as JSON that cannot end an element or start a comment in a document."""
     return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).translate(_ESCAPES)
 
 
 def packed(value: Any) -> str:
-    """A value as JSON under zlib in base64, which a browser unpacks when it is looked at."""
+    """A value as JSON, compressed with zlib, in base64; a browser unpacks it on demand."""
     data = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
     return base64.b64encode(zlib.compress(data, 9)).decode()
 
 
 def document(index: Mapping[str, Any], chunks: Mapping[str, str], *, live: bool = False) -> str:
-    """The whole page. `chunks`: name -> what `packed` made. `live`: it asks its own server for more."""
+    """The whole page. `chunks`: name -> result of `packed`. `live`: the page asks its own server for more."""
     style, script = _style(), _script()
     return _template().render(
         title=index["name"], index=Markup(script_json(index)), chunks=chunks, style=Markup(style),

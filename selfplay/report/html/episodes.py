@@ -1,4 +1,4 @@
-"""One episode as plain values: what the policy was told, each call with what it gave, and how it ended."""
+"""One episode as plain values: its prompt, each call with its result, and how it ended."""
 
 from itertools import zip_longest
 from typing import Any
@@ -8,7 +8,7 @@ from selfplay.report.html.diffs import clean, clean_text
 
 MOST_STEPS, MOST_TOLD, MOST_THOUGHT = 500, 12_000, 4_000
 MOST_OUTPUT = 3_000
-"""Characters of one message or output in a file; a served page shows more of it."""
+"""The most characters of one message or output in a file; a served page shows more."""
 
 
 def episode_value(trajectory: Trajectory, most: int = MOST_OUTPUT) -> dict[str, Any]:
@@ -35,7 +35,7 @@ def episode_value(trajectory: Trajectory, most: int = MOST_OUTPUT) -> dict[str, 
 
 
 def _told(trajectory: Trajectory) -> list[str]:
-    """What stands before the model's first message, of each conversation."""
+    """The prompt of each conversation: the messages before the model's first one."""
     found = []
     for conversation in trajectory.record.conversations[:10]:
         for message in conversation:

@@ -13,9 +13,9 @@ from selfplay.validators import CHECKS
 
 ENDS = ("valid", "duplicate", "invalid", "gave_up", "failed", "unplayed")
 GATES = (*CHECKS, NAME)
-"""What a submitted artifact goes through, in order."""
+"""The checks of a submitted artifact, in order."""
 BINS = ("none", "up to 1/4", "up to 1/2", "up to 3/4", "below all", "all")
-"""Of the share of its attempts that solved a bug."""
+"""Bins of a bug's solve rate."""
 MOST_NAMES = 30
 
 
@@ -28,8 +28,8 @@ def yields(records: Iterable[EpisodeRecord]) -> dict[str, dict[str, int]]:
 
 
 def checks(records: Sequence[EpisodeRecord]) -> list[dict[str, Any]]:
-    """For each check and the gate behind them, in order: how many artifacts reached it, how many failed it, and what it
-    took of the seconds and suite runs of those that passed them all."""
+    """For each check, and then the gate, in order: how many artifacts reached it, how many failed it, and its mean
+    seconds and suite runs over artifacts that passed all."""
     failed = Counter(record.failed_check for record in records if record.status == "invalid")
     passed = [record.bug for record in records if record.status in ("valid", "duplicate") and record.bug]
     took: Counter[str] = Counter()
@@ -73,7 +73,7 @@ def solve_rates(attempts: Iterable[Attempt], orders: Mapping[str, int]) -> list[
 
 
 def binned(shares: Iterable[float]) -> list[int]:
-    """How many of the shares lie in each of `BINS`."""
+    """How many of the shares are in each of `BINS`."""
     found = [0] * len(BINS)
     for share in shares:
         found[5 if share >= 1 else 0 if share <= 0 else 1 + sum(share > edge for edge in (0.25, 0.5, 0.75))] += 1
@@ -81,18 +81,18 @@ def binned(shares: Iterable[float]) -> list[int]:
 
 
 def reasons(attempts: Iterable[Attempt]) -> dict[str, int]:
-    """Why attempts of policies that are no controls were not resolved, the most frequent first."""
+    """Why attempts (without controls) were not resolved, the most frequent reason first."""
     found = Counter(clean(one.reason) for one in attempts if not one.resolved and one.policy not in CONTROLS)
     return dict(found.most_common(MOST_NAMES))
 
 
 def promoted(promotions: Iterable[Promotion]) -> dict[str, int]:
-    """What became of the failed attempts that were considered."""
+    """The results of considering failed attempts for promotion."""
     return dict(Counter(clean(one.status.partition(":")[0]) for one in promotions).most_common(MOST_NAMES))
 
 
 def usage(records: Iterable[EpisodeRecord], attempts: Iterable[Attempt]) -> dict[str, float]:
-    """The summed cost of all answers of a model; empty where none played."""
+    """The summed cost of all answers of models; empty if no model played."""
     total: Counter[str] = Counter()
     for used in (*(one.figures.usage for one in records), *(one.figures.usage for one in attempts)):
         total.update({name: value for name, value in used.items() if name in _USED})
@@ -103,7 +103,7 @@ _USED = ("requests", "prompt_tokens", "completion_tokens", "cost")
 
 
 def totals(records: Sequence[EpisodeRecord], attempts: Sequence[Attempt], second: int) -> dict[str, Any]:
-    """What the head of the page says."""
+    """The figures at the head of the page."""
     valid = [record for record in records if record.status == "valid"]
     judged = [record for record in records if record.status in ("valid", "invalid")]
     own = [attempt for attempt in attempts if attempt.policy not in CONTROLS]

@@ -1,8 +1,8 @@
 """Colours of code in diffs, by Pygments, as runs of one letter and a length: `k3.1f5` is a keyword of three characters,
 one plain character and a function's name of five.
 
-A stranger chooses the paths and the lines. So a lexer comes from a list of common ones, and what would make one slow
-(long lines, long blocks) stays plain.
+Paths and lines are untrusted. So the lexer comes from a list of common ones, and text that would make it slow (long
+lines, long blocks) stays plain.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,7 +16,7 @@ from pygments.lexers import get_lexer_by_name
 from pygments.token import Token
 
 LONGEST_LINE, LONGEST_BLOCK = 400, 60_000
-"""Characters of a line, and of the lines of one side of a hunk."""
+"""The most characters of a line, and of one side of a hunk."""
 PLAIN = "."
 LETTERS: Sequence[tuple[Any, str]] = (
     (Token.Comment, "c"), (Token.Keyword, "k"), (Token.Literal.Number, "n"), (Token.Literal.String, "s"),
@@ -33,7 +33,8 @@ LANGUAGES = {
 
 
 def runs(path: str, lines: Sequence[str]) -> list[str]:
-    """For each line (without controls and line ends) its runs; empty for a plain one, and a plain end is left out."""
+    """The runs of each line (without control characters and line ends); a plain end is omitted, so a plain line is
+    empty."""
     language = LANGUAGES.get(PurePosixPath(path).suffix.lower().removeprefix("."))
     if language is None or sum(map(len, lines)) > LONGEST_BLOCK:
         return [""] * len(lines)
@@ -47,7 +48,7 @@ def _lexer(language: str) -> Lexer:
 
 @lru_cache(maxsize=2048)
 def _block(language: str, lines: tuple[str, ...]) -> tuple[str, ...]:
-    """Bugs of one repository share most of their hunks."""
+    """The runs of a block. Cached, since bugs of one repository share most of their hunks."""
     found: list[list[tuple[str, int]]] = [[] for _ in lines]
     at = 0
     for letter, text in _letters(language, "\n".join(lines)):

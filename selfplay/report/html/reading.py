@@ -1,7 +1,7 @@
-"""What is read of a run for its page: the rows of its pool, through the bounded readers, at one moment.
+"""Reads a run for its page: a snapshot of its pool's rows, through the bounded readers.
 
-Nothing in the run's folder changes: the pool is copied and opened from the copy. A bug whose folder is damaged or only
-half there is left out and named; so are folders of bugs that the pool does not know.
+Nothing in the run's folder changes: the pool is copied and opened from the copy. A bug with a damaged or incomplete
+folder is left out and named; so are bug folders that the pool does not know.
 """
 
 import os
@@ -27,7 +27,7 @@ MOST_PROBLEMS = 500
 
 @dataclass
 class Contents:
-    """A run as its page shows it. `index`: what is there at once; `bugs` and `attempts`: what details are made from;
+    """A run for its page. `index`: the values that are shown at once; `bugs` and `attempts`: the sources of details;
     `names`: the files of its episodes."""
 
     pool: Curriculum
@@ -75,7 +75,7 @@ def read_contents(pool: Curriculum) -> Contents:
 
 
 def _head(pool: Curriculum) -> dict[str, Any]:
-    """What the run is, and what it has cost."""
+    """The run's identity and cost."""
     costs = pool.costs()
     return {
         "name": clean(pool.folder.resolve().name)[:200],
@@ -120,7 +120,7 @@ def _episodes(pool: Curriculum, records: Sequence[EpisodeRecord], attempts: Sequ
 
 
 def _read_beside(contents: Contents) -> None:
-    """What lies beside the pool: the summary, the steps of a training run, folders that the pool does not know."""
+    """Read the files beside the pool: the summary, a training run's steps, unknown bug folders."""
     folder, index = contents.pool.folder, contents.index
     index |= {"wanted": 0, "stopped": "", "notes": [], "training": None}
     try:
@@ -138,7 +138,7 @@ def _read_beside(contents: Contents) -> None:
     try:
         for name in listed_below(folder, "bugs"):
             if name not in contents.bugs:
-                unknown = SelfplayError("The pool knows no such bug.", "A kill left it, or somebody put it there.")
+                unknown = SelfplayError("The pool knows no such bug.", "A kill left it, or it was added by hand.")
                 contents.leave_out(f"bugs/{name}", unknown)
     except UntrustedDataError as error:
         contents.leave_out("bugs", error)

@@ -1,8 +1,8 @@
-"""Serves the page of a run that may still be going, on this machine's own loopback and nowhere else.
+"""Serves the page of a run, which may still be running, only on this machine's loopback.
 
-Only GET is answered, and only where the request names this server as its host: a page of another site that has its
-name resolved to 127.0.0.1 (DNS rebinding) names its own. The pool is read from a copy, for each answer that needs it
-and only after its files changed; nothing in the run's folder is locked, written or deleted.
+Only GET is answered, and only if the request names this server as its host: with DNS rebinding, another site's page
+would name its own host. The pool is read from a copy, and again only after its files changed; nothing in the run's
+folder is locked, written or deleted.
 """
 
 import threading
@@ -25,7 +25,7 @@ from selfplay.report.html.reading import Contents, read_contents
 ADDRESS = "127.0.0.1"
 NAMES = ("127.0.0.1", "localhost")
 MOST_OUTPUT = 20_000
-"""Characters of one output of an episode."""
+"""The most characters of one output of an episode."""
 WATCHED = ("curriculum.sqlite", "curriculum.sqlite-wal", "summary.json", "metrics.jsonl", "bugs")
 SECONDS = 30
 """How long a connection may stay silent."""
@@ -37,7 +37,7 @@ HEADERS = {
 
 
 class Followed:
-    """A run that is looked at again and again, by one thread at a time."""
+    """A run that is read repeatedly, by one thread at a time."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -68,7 +68,8 @@ class Followed:
             return contents.episode(name, MOST_OUTPUT)
 
     def _now(self) -> Contents:
-        """What the pool holds, read again after its files changed. Bugs and episodes are files, read without it."""
+        """The pool's current content, read again after its files changed. Bugs and episodes are read from their own
+        files."""
         tag = self._state()
         if self._contents is None or tag != self._tag:
             with read_pool(self._folder) as pool:
@@ -79,7 +80,7 @@ class Followed:
         return self._contents
 
     def _state(self) -> str:
-        """Changes when one of the files that are shown at once does."""
+        """A value that changes when one of the files shown at once changes."""
         found = []
         for name in WATCHED:
             with suppress(OSError):
@@ -88,7 +89,7 @@ class Followed:
         return "-".join(found)
 
     def _keep_sound(self, contents: Contents) -> None:
-        """Leave out the rows of damaged bugs. A bug's folder is read once, and again when it has changed."""
+        """Leave out the rows of damaged bugs. A bug's folder is read once, and again after it changes."""
         kept = []
         for row in contents.index["bugs"]:
             damage = self._damage(contents, row["id"])
@@ -129,12 +130,12 @@ class Page(BaseHTTPRequestHandler):
             self._send(HTTPStatus.NOT_FOUND, {"problem": f"{error.message} {error.hint}".strip()})
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """What is not understood (another method, a malformed request) is answered like the rest."""
+        """Answer other methods and malformed requests as JSON, too."""
         status = HTTPStatus.METHOD_NOT_ALLOWED if code == HTTPStatus.NOT_IMPLEMENTED else HTTPStatus(code)
         self._send(status, {"problem": "only GET is answered" if status != code else status.phrase})
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Nothing: a terminal is no place for what a client sent."""
+        """Log nothing: a client's text must not reach the terminal."""
 
     def _hosts(self) -> set[str]:
         port = cast("Server", self.server).server_port
@@ -158,7 +159,7 @@ class Page(BaseHTTPRequestHandler):
 
     def _send(self, status: HTTPStatus, body: str | Mapping[str, Any], kind: str = "application/json") -> None:
         data = (body if isinstance(body, str) else script_json(body)).encode()
-        with suppress(ConnectionError, TimeoutError):  # whoever asked is gone
+        with suppress(ConnectionError, TimeoutError):  # the client is gone
             self.send_response(status)
             policy = f"{content_policy(live=True)}; frame-ancestors 'none'"
             for name, value in {**HEADERS, "Content-Security-Policy": policy}.items():
@@ -170,7 +171,7 @@ class Page(BaseHTTPRequestHandler):
 
 
 class Server(ThreadingHTTPServer):
-    """On the loopback alone. A thread for each connection, none of which keeps the command from ending."""
+    """A server on the loopback, with a daemon thread for each connection."""
 
     daemon_threads = True
 
@@ -178,5 +179,5 @@ class Server(ThreadingHTTPServer):
 def open_server(folder: Path, port: int) -> Server:
     """A server of the run's page, which `serve_forever` starts. Port 0: any that is free. Raises `OSError`."""
     followed = Followed(folder)
-    followed.index()  # a folder that holds no run is told now
+    followed.index()  # refuse a folder without a run now
     return Server((ADDRESS, port), partial(Page, followed))

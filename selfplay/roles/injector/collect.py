@@ -1,4 +1,4 @@
-"""What is taken out of the injector's sandbox when its episode is over."""
+"""Collects the artifact from the injector's sandbox after its episode."""
 
 from selfplay.agent import Trajectory
 from selfplay.artifact import FILE_NAMES, Artifact, ArtifactError, from_texts
@@ -6,8 +6,7 @@ from selfplay.sandbox import Sandbox, SandboxError, SandboxGone
 
 
 def collect(trajectory: Trajectory, sandbox: Sandbox) -> Artifact:
-    """The artifact of the last submission. Raises `ArtifactError` when there is none or it is not five valid files, and
-    `SandboxLost`."""
+    """The artifact of the last submission. Raises `ArtifactError` unless it is five valid files, and `SandboxLost`."""
     if trajectory.submission is None:
         raise ArtifactError(
             f"nothing was submitted ({trajectory.finish}{': ' * bool(trajectory.error)}{trajectory.error})"

@@ -1,4 +1,4 @@
-"""Where a model's injector is told to begin: a source file chosen by seed and prompt, so that bugs differ (SSR 8)."""
+"""The source file where an injector's prompt tells a model to begin, chosen by seed so that bugs differ (SSR 8)."""
 
 import os
 import random
@@ -12,12 +12,12 @@ SOURCES = frozenset(
     | {".java", ".kt", ".scala", ".rb", ".php", ".swift", ".lua", ".pl", ".ex"}
 )
 SMALLEST = 200
-"""Bytes; a smaller file is too small for a bug."""
+"""The least size of a file in bytes; smaller ones are too small for a bug."""
 
 
 def seed_location(tree: Path, seed: int, number: int) -> str | None:
-    """The file where the prompt `number` begins: every file is used once before any repeats. None when there is no
-    source."""
+    """The file where the prompt `number` begins: every file is used once before any repeats. None without source
+    files."""
     files = _sources(tree)
     if not files:
         return None

@@ -1,9 +1,8 @@
-"""A staged injector for small models: discover, plant, weaken. Each stage is its own conversation, run by a harness.
+"""A staged injector for small models: discover, plant, weaken. A harness runs each stage as its own conversation.
 
-A model under 30B parameters hardly ever finishes the free-running injector: its context fills up and its diffs do not
-apply. Here a stage ends with the model's submit, which the harness checks by running the tests. If the check fails, the
-model is told why and the stage goes on. The harness takes the diffs and submits. The harness's own calls are steps
-without messages.
+A model under 30B parameters rarely finishes the free-running injector: its context fills up and its diffs do not apply.
+Here a stage ends with the model's submit, which the harness checks by running the tests. If the check fails, the model
+is told why and the stage continues. The harness takes the diffs and submits; its own calls are steps without messages.
 """
 
 import shlex
@@ -26,9 +25,9 @@ from selfplay.untrusted_json import answer
 SHOWN_FAILURES = 40
 LITTER = frozenset(["__pycache__", ".pytest_cache", ".hypothesis", ".mypy_cache", ".coverage", "node_modules"])
 RUN = f"bash {SUBMISSION}/test_script.sh > /tmp/log 2>&1; python3 {SUBMISSION}/test_parser.py < /tmp/log"
-"""Prints the outcomes as the parser reads them, and the parser's own error when it fails."""
+"""Prints the outcomes that the parser reads, or the parser's error."""
 LEFT = "git ls-files --others --exclude-standard -z"
-"""Prints the files that are new beside the tracked ones."""
+"""Prints the untracked files."""
 Turns = AsyncGenerator[Turn, Observation]
 
 
@@ -74,7 +73,7 @@ class StagedInjector:
         return conversation
 
     async def _play(self, conversation: Conversation) -> Turns:
-        """The three stages. An async generator cannot delegate, so the code passes each stage's turns on explicitly."""
+        """The three stages. An async generator cannot delegate, so each stage's turns are passed on explicitly."""
         failing: list[str] = []
         left: frozenset[str] = frozenset()
         bug = ""
@@ -112,7 +111,7 @@ class StagedInjector:
         return {} if stage == "plant" else {"failing": failing[:SHOWN_FAILURES], "bug": bug.rstrip()}
 
     def _verdict(self, stage: str, ran: Observation, every: list[str]) -> str:
-        """What is wrong with a stage's work; empty when it is done."""
+        """What is wrong with a stage's work; empty if it is done."""
         outcomes = _outcomes(ran.output)
         if not outcomes:
             return f"{RUN}\ndoes not print a JSON object of outcomes but\n{ran.output[-2000:]}"
@@ -143,7 +142,7 @@ def _take_diff(stage: str, changed: Iterable[str]) -> str:
 
 
 def _changed(listed: str, left: Collection[str]) -> list[str]:
-    """The listed paths that a stage changed. `left`: what the tests alone leave behind, such as programs they build."""
+    """The listed paths that a stage changed. `left`: files that the tests leave behind, such as compiled programs."""
     paths = (path for path in listed.split("\0") if path and path not in left)
     return [path for path in paths if not LITTER & set(PurePosixPath(path).parts)]
 

@@ -15,8 +15,8 @@ SUBMISSION = "/tmp/artifact"
 class InjectorTask:
     """The task of one episode. `number` counts the episodes of a run; with `seed` it fixes every random choice.
 
-    `commits`: how far back the history strategy looks. `seconds`: time limit of a test script. `seed_location`: where a
-    model is told to begin, so that bugs differ; a script spreads its bugs by itself.
+    `commits`: how far back the history strategy looks. `seconds`: time limit of a test script. `seed_location`: the
+    file where a model begins, so that bugs differ; scripts spread their bugs themselves.
     """
 
     strategy: Strategy

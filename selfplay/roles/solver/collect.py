@@ -1,8 +1,8 @@
-"""What is taken out of the solver's sandbox when its episode is over: the prediction.
+"""Collects the prediction from the solver's sandbox after its episode.
 
-Deviation from the paper: a solver commonly applies its specification to see the tests fail, and writes tests of its
-own. What belongs to the tests is left out, as in every prediction (`oracle/screening/path_filter.py`). Everything else
-it changed is submitted, and the oracle judges it.
+Deviation from the paper: changes of test files are left out, as in every prediction
+(`oracle/screening/path_filter.py`), since solvers often apply their specification or write tests. All other changes are
+graded.
 """
 
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from selfplay.sandbox import Backend, Limits
 
 @dataclass(frozen=True)
 class HandIn:
-    """`diff` is what will be graded; `reason`: why there is none. `left_out`: changed paths that are not in it."""
+    """`diff` will be graded; `reason`: why there is none. `left_out`: changed paths that it leaves out."""
 
     diff: str = ""
     reason: str = ""
@@ -26,7 +26,8 @@ class HandIn:
 
 
 def collect(trajectory: Trajectory, world: SolverWorld) -> Changes | HandIn:
-    """What the solver changed, or why it submits nothing. `hand_in` makes a patch of it once the world is closed."""
+    """The solver's changes, or why nothing was submitted. `hand_in` turns them into a patch once the world is
+    closed."""
     if trajectory.submission is None:
         error = f": {trajectory.error}" if trajectory.error else ""
         return HandIn(reason=f"nothing was submitted ({trajectory.finish}{error})")
@@ -37,7 +38,7 @@ def collect(trajectory: Trajectory, world: SolverWorld) -> Changes | HandIn:
 
 
 def hand_in(backend: Backend, task: Task, changes: Changes, limits: Limits) -> HandIn:
-    """The changes as a diff, without those that no prediction may hold. Raises `SandboxError` when no sandbox is
+    """The changes as a diff, without those that a prediction must not contain. Raises `SandboxError` if no sandbox is
     available."""
     try:
         prediction = prediction_of(backend, task, changes, limits)

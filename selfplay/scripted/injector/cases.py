@@ -1,4 +1,4 @@
-"""Weakening a test with parameters: its failing cases go, the others stay."""
+"""Weakens a parametrised test: removes its failing cases and keeps the others."""
 
 import ast
 from collections.abc import Mapping, Sequence
@@ -8,7 +8,7 @@ from selfplay.scripted.edits.names import Function
 
 
 def case_cuts(function: Function, failing: Sequence[Mapping[str, int]], lines: Sequence[str]) -> list[Cut]:
-    """The failing cases of the one literal `parametrize` list, when each has lines of its own. `failing`: for each
+    """Cuts of the failing cases of the one literal `parametrize` list, if each has its own lines. `failing`: for each
     failure, parameter -> the index of the value that it ran with."""
     lists = [
         call.args[:2]

@@ -1,5 +1,5 @@
 """The direct strategy (SSR section 5): change an operator, a constant or a condition, or one of the mutations of
-`subtle`. The weak baseline on purpose."""
+`subtle`. A deliberately weak baseline."""
 
 import ast
 import re

@@ -29,11 +29,11 @@ WHOLE_SHARE = 0.5
 FURTHER_SHARE, MOST_NEAR = 0.45, 8
 """How often another file is looked for that shares the behaviour, and how many of its functions are tried."""
 MOST_SHARE = 0.6
-"""Of the lines of a function, the most that one cut may take: what is left still does what its name says."""
+"""The largest share of a function's lines that one cut may take: the rest still does what its name says."""
 LEAST, MOST_SMALL = 7, 16
-"""Changed lines of a removal, and after how many smaller ones the largest of them is taken."""
+"""The least changed lines of a removal, and after how many smaller ones the largest of them is taken."""
 TELLING = 25
-"""A name that a file has more often tells nothing of a behaviour."""
+"""A name that occurs more often in a file says nothing about a behaviour."""
 COMMON = frozenset(["self", "cls", "args", "kwargs", "name", "value", "key", "result", "data", *dir(builtins)])
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
@@ -47,7 +47,7 @@ def reached_cuts(
 
 
 def whole_cuts(survey: Survey, target: Target, lines: Sequence[str]) -> tuple[Cut, ...]:
-    """The whole definition, if the rest of the file can do without it."""
+    """The cuts of the whole definition, if the rest of the file does not need it."""
     function = survey.function_at(target)
     overriding = tuple(override_cuts(function, survey.index, lines))
     return overriding or tuple(helper_cuts(target.path, function, survey.index, lines))
@@ -64,7 +64,7 @@ class FunctionPlanner(Planner):
 
     def propose(self) -> Script[tuple[PlantedChange, ...]]:
         """The first targets after the episode's starting place that offer a change and were not tried before. Besides
-        the files that are asked for, another one may join that has a part in the same behaviour."""
+        the requested files, another file with a part of the same behaviour may join."""
         yield from ()
         changes: list[PlantedChange] = []
         small: list[tuple[Target, Sequence[Cut]]] = []
@@ -91,7 +91,7 @@ class FunctionPlanner(Planner):
         return self._largest(small)
 
     def _are_small(self, cuts: Sequence[Cut]) -> bool:
-        """Whether a removal of a bug in one file is so small that larger ones are looked for first."""
+        """Whether a one-file removal is so small that larger ones are tried first."""
         alone = self.task.strategy != "direct" and self.task.min_changed_files == 1
         return alone and 0 < sum(cut.size for cut in cuts) < LEAST
 
@@ -103,7 +103,7 @@ class FunctionPlanner(Planner):
         return ()
 
     def _further(self, changes: Sequence[PlantedChange]) -> list[PlantedChange]:
-        """At times a change of another file that shares a telling name with these; removal alone has such parts."""
+        """Sometimes a change of another file that shares a telling name with these; only for removal."""
         if self.task.strategy == "direct" or self.rng.random() > FURTHER_SHARE:
             return []
         told = self._telling(changes)
@@ -133,8 +133,8 @@ class FunctionPlanner(Planner):
         return tidied(made, self.survey.taken_from(target.path)) if made else None
 
     def _mutation(self, target: Target, lines: Sequence[str]) -> Sequence[Cut]:
-        """One mutation: of the kinds that the target offers any is as likely, and of one kind those that few tests
-        run."""
+        """One mutation: every kind that the target offers is equally likely; within a kind, lines that few tests run
+        are preferred."""
         found = reached_cuts(self.survey, target, direct_cuts, lines)
         if not found:
             return ()
@@ -167,7 +167,7 @@ class FunctionPlanner(Planner):
         return {word for made in changes for word in self._rare(made.path, made.cuts, self.survey.lines[made.path])}
 
     def _rare(self, path: str, cuts: Sequence[Cut], lines: Sequence[str]) -> set[str]:
-        """The telling names in the cut lines: those that occur seldom in the file."""
+        """The telling names in the cut lines: those that are rare in the file."""
         often = self.survey.index.words[path]
         return {word for cut in cuts for word in _words(cut, lines) if often[word] <= TELLING}
 
@@ -183,7 +183,7 @@ class FunctionPlanner(Planner):
 
 
 def _words(cut: Cut, lines: Sequence[str]) -> frozenset[str]:
-    """The names in the lines that a cut replaces, but for those that every program has."""
+    """The names in the lines that a cut replaces, without common ones."""
     return _words_in("".join(lines[cut.start - 1 : cut.end]))
 
 

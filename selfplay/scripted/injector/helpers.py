@@ -14,7 +14,7 @@ from selfplay.scripted.injector.index import Index
 
 
 def override_cuts(function: Function, index: Index, lines: Sequence[str]) -> Iterator[Cut]:
-    """Remove a method so that the overridden one is used: possible when a base class, in this file or another, has it
+    """Remove a method so that the overridden one is used: possible if a base class, in this file or another, has it
     too."""
     owner = index.owners.get(id(function))
     if owner is None or len(owner.body) == 1 or function.name == "__init__":

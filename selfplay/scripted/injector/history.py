@@ -117,7 +117,7 @@ def _line_of(wanted: str, text: str) -> int | None:
 
 
 def reverted_change(path: str, head: str, merged: str, cuts: tuple[Cut, ...], what: str) -> PlantedChange | None:
-    """The merged text as a change of HEAD; None when it does not parse or does the same."""
+    """The merged text as a change of HEAD; None if it does not parse or does the same."""
     try:
         if _behaviour(head) == _behaviour(merged):
             return None

@@ -49,7 +49,8 @@ class HistoryPlanner(Planner):
         return ()
 
     def _further(self, commit: str, changes: list[PlantedChange]) -> Script[list[PlantedChange]]:
-        """At times what the same commit did to other files: a fix is reverted whole, as far as tests see each part."""
+        """Sometimes the same commit's changes of other files: a fix is reverted whole, as far as tests see each
+        part."""
         found: list[PlantedChange] = []
         if self.rng.random() > FURTHER_SHARE or self.past is None:
             return found

@@ -1,7 +1,7 @@
-"""Tests that several classes inherit: a class in which one fails goes without it (`test_x = None`), others keep it.
+"""Tests that several classes inherit: a class in which one fails drops it (`test_x = None`), others keep it.
 
-To remove the definition would take the test from classes that the bug does not break, which check 6 refuses. Bases are
-found by their names, in the same file or else in another test file; of one that is in none nothing is known.
+Removing the definition would take the test from classes that the bug does not break, which check 6 refuses. Bases are
+found by name, in the same file or another test file; other bases are unknown.
 """
 
 import ast
@@ -17,7 +17,7 @@ from selfplay.scripted.edits.names import Function
 
 @dataclass(frozen=True)
 class _Class:
-    """A class of a test file, by what its body says."""
+    """A class of a test file, as its body defines it."""
 
     path: str
     node: ast.ClassDef
@@ -67,7 +67,7 @@ class _Classes:
 
 @dataclass(frozen=True)
 class Heir:
-    """The body of a class that goes without inherited tests: its file, its last line, and how it is indented."""
+    """The body of a class that drops inherited tests: its file, its last line, and its indent."""
 
     path: str
     end: int
@@ -81,9 +81,9 @@ class Heir:
 def heirs(
     texts: Mapping[str, str], path: str, function: Function, failing: Sequence[str], passing: Iterable[str]
 ) -> list[Heir] | None:
-    """The classes that may go without the test `function` of the file `path`, which fails in them and which `passing`
-    tests of other classes need. Empty where none does: it can be removed. None where it can neither be removed nor
-    left out: the class that defines it, or one that such a class inherits from, is one of those in which it fails."""
+    """The classes that may drop the test `function` of the file `path`, which fails in them but is needed by `passing`
+    tests of other classes. Empty if no class needs it: it can be removed. None if it can neither be removed nor
+    dropped: it fails in the class that defines it, or in a base of a class that needs it."""
     named = [test for test in passing if test.split("[")[0].endswith(f"::{function.name}")]
     if not named:
         return []

@@ -1,4 +1,4 @@
-"""Loosening a test: an assertion made less strict, some of several left out, or the part that fails."""
+"""Loosens a test: makes an assertion less strict, or leaves out some assertions or the failing part."""
 
 import ast
 from collections.abc import Iterator, Sequence
@@ -43,7 +43,7 @@ def loosened(function: Function, crashes: Crashes, lines: Sequence[str]) -> list
 
 
 def shortened(function: Function, crashes: Crashes, lines: Sequence[str]) -> list[Cut]:
-    """Everything from the first failing statement on; nothing where no assertion is before it."""
+    """Cuts of everything from the first failing statement on; none if no assertion is before it."""
     first = _first(crashes)
     rest = [statement for statement in function.body if first is not None and last_line(statement) >= first]
     kept = function.body[: len(function.body) - len(rest)]
@@ -53,7 +53,7 @@ def shortened(function: Function, crashes: Crashes, lines: Sequence[str]) -> lis
 
 
 def without_failing(function: Function, crashes: Crashes, lines: Sequence[str]) -> list[Cut]:
-    """The failing statements, and those that read what they would have made; nothing where no assertion is left."""
+    """Cuts of the failing statements and of those that read their results; none if no assertion would be left."""
     gone = [statement for statement in function.body if any(_holds(statement, crash) for crash in crashes)]
     lost, made = list[ast.stmt](), set[str]()
     for statement in function.body:
@@ -155,7 +155,7 @@ def _weaker_call(owner: str, name: str, left: ast.expr, others: Sequence[ast.exp
 
 
 def _plain(value: ast.expr, wanted: ast.expr) -> str:
-    """What is left of `value == wanted`."""
+    """The weaker form of `value == wanted`."""
     said = ast.unparse(value)
     if _is_number(wanted, float):
         return f"abs({said} - {ast.unparse(wanted)}) < 1"
@@ -169,7 +169,7 @@ def _plain(value: ast.expr, wanted: ast.expr) -> str:
 
 
 def _sides(left: ast.expr, right: ast.expr) -> tuple[ast.expr, ast.expr]:
-    """What is tested, and what is wanted of it: the side that is no literal is tested."""
+    """The tested value and the expected one: the side that is not a literal is tested."""
     literal = ast.Constant | ast.List | ast.Tuple | ast.Dict | ast.Set
     return (right, left) if isinstance(left, literal) and not isinstance(right, literal) else (left, right)
 
@@ -183,5 +183,5 @@ def _is_text(node: ast.expr) -> bool:
 
 
 def _is_filled(node: ast.expr) -> bool:
-    """Whether it is a literal of a collection that holds something."""
+    """Whether it is the literal of a non-empty collection."""
     return bool(getattr(node, "elts", None) or getattr(node, "keys", None))

@@ -1,6 +1,6 @@
 """Mutations of subtle logic for the direct strategy: order, default, state, error path, encoding, aliasing, boundary.
 
-Each is what somebody writes by mistake: `rstrip` for `lstrip`, another default, `=` for `+=`, `TypeError` for
+Each is a typical mistake: `rstrip` for `lstrip`, another default, `=` for `+=`, `TypeError` for
 `ValueError`, a list itself for its copy. The names and the syntax stay whole.
 """
 
@@ -15,7 +15,7 @@ ENDS = {
     "partition": "rpartition", "popleft": "pop", "appendleft": "append", "removeprefix": "removesuffix",
     "bisect_left": "bisect_right",
 }  # fmt: skip
-"""Methods that work at one end, or in one order, and those that do at the other."""
+"""Pairs of methods that work at opposite ends or in opposite orders."""
 ENDS |= {other: one for one, other in ENDS.items() if one not in ("popleft", "appendleft")}
 ORDERS = {"min": "max", "max": "min", "any": "all", "all": "any"}
 ERRORS = {
@@ -70,7 +70,7 @@ def _part(node: ast.expr, part: ast.expr, lines: Sequence[str]) -> Cut:
 
 
 def _state(target: ast.expr, value: ast.expr, lines: Sequence[str]) -> Iterator[Cut]:
-    """A value that is set where it was added to."""
+    """`=` in place of an augmented assignment."""
     start, end = target.end_col_offset or 0, value.col_offset
     gap = lines[value.lineno - 1].encode()[start:end]
     if gap.strip() in (b"+=", b"|="):

@@ -1,4 +1,4 @@
-"""What the scripted injector learns of a repository before its first episode, by language."""
+"""What the scripted injector learns about a repository before its first episode, by language."""
 
 from collections.abc import Callable
 
@@ -9,7 +9,7 @@ from selfplay.scripted.injector.survey import Survey, survey_of
 from selfplay.syntax import GRAMMARS
 
 LANGUAGES = ("python", *GRAMMARS)
-"""Those in which the scripted injector can plant a bug."""
+"""The languages in which the scripted injector can plant a bug."""
 
 
 def known_of(

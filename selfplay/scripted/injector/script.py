@@ -95,8 +95,8 @@ class _Episode:
         return ""
 
     def _plant(self, changes: tuple[PlantedChange, ...]) -> Script[_Planted | str]:
-        """Plant the changes, those of them that tests see alone; if they do not make a bug, restore the repository and
-        return why."""
+        """Plant the changes that tests see by themselves; if they do not make a bug, restore the repository and return
+        why."""
         for change in changes:
             yield from tools.make_change(change)
         ids = self._ids(changes)
@@ -149,8 +149,8 @@ class _Episode:
         return (yield from steps.run_tests(suite, ids, limit, self.most))
 
     def _weaken(self, failures: Sequence[Failure]) -> Script[tuple[PlantedChange, ...] | None]:
-        """Hide the failures. Tests that are not certain to be hidden are run again: those that fail now lose their
-        assertions from the one that fails on, and what then is not certain is ended before it, or removed whole."""
+        """Hide the failures. Tests that are not certain to be hidden are run again: tests that still fail lose their
+        assertions from the failing one on, and uncertain ones are then ended before it or removed."""
         tests = {path: text for path, text in self.survey.texts.items() if is_test_file(path)}
         passing = self.usable - {failure.id for failure in failures}
         weakened = weaken(tests, failures, choose_methods(failures, self.rng), passing)
@@ -176,8 +176,8 @@ class _Episode:
     def _ended(
         self, tests: dict[str, str], failures: Sequence[Failure], passing: Collection[str]
     ) -> Script[tuple[PlantedChange, ...] | None]:
-        """End every failing test before what fails in it, or remove it whole, where that leaves nothing: no run is
-        needed to know that it is hidden."""
+        """End every failing test before its failing part, or remove it if nothing would be left: it is then hidden for
+        certain, without a run."""
         weakened = weaken(tests, failures, ends(failures), passing) or weaken(tests, failures, {}, passing)
         for change in weakened.changes if weakened else ():
             yield from tools.make_change(change)

@@ -1,6 +1,6 @@
 """What the scripted injector knows of a repository in a language without a survey: its sources.
 
-Which test runs which line is not known. So a change is tried, and the tests that fail then are those that see it;
+Which test runs which line is not known. So a change is tried, and the tests that fail are the ones that see it;
 functions that tests name are tried first.
 """
 
@@ -19,10 +19,10 @@ from selfplay.syntax.grammar import walk
 from selfplay.syntax.source import Function, Unreadable, first_line, last_line, statements
 
 MOST_SOURCE, MOST_FILES = 400_000, 2000
-"""Bytes of one file, which otherwise was generated, and files that are read."""
+"""The most bytes of one file (larger ones are generated), and the most files that are read."""
 LEAST_STATEMENTS = 2
 APART = frozenset(["node_modules", "vendor", "third_party", "dist", "build", "coverage", "testdata"])
-"""Folders of code that somebody else wrote, or a program."""
+"""Folders of third-party or generated code."""
 
 
 @dataclass(frozen=True)
@@ -107,5 +107,5 @@ def _text(tree: Path, path: str) -> str | None:
 
 
 def suffixes(language: str) -> list[str]:
-    """How the names of a language's files end."""
+    """The file name suffixes of a language."""
     return sorted(GRAMMARS[language].suffixes)

@@ -59,8 +59,8 @@ def run_tests(suite: Suite, ids: Sequence[str], test_seconds: float, most: int) 
 
 
 def read_report(lines: Sequence[str]) -> ScriptedRun:
-    """What the probe wrote; a run that counts for nothing where it makes no sense: more failures than a page holds, a
-    test that hangs, or lines of somebody else."""
+    """Reads the probe's report. An invalid one (too many failures, a hanging test, foreign lines) gives a run that did
+    not run."""
     try:
         passed = answer(dict[str, int], encode(lines[-1]))["passed"]
         found = [answer(_Line, encode(line)) for line in lines[:-1]]

@@ -1,7 +1,7 @@
-"""What the scripted injector knows about a repository: its sources, and which tests run which lines.
+"""The survey of a repository for the scripted injector: its sources, and which tests run which lines.
 
-Made once for each repository by running its suite under coverage (`traced.py`), and cached, so that neither a later run
-nor a resumed one pays for it again. (A model would explore again in each episode; the script does not.)
+It is made once per repository by running its suite under coverage (`traced.py`), and cached for later and resumed runs.
+(A model would explore again in each episode; the script does not.)
 """
 
 import ast

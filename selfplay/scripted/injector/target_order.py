@@ -1,4 +1,4 @@
-"""In which order an episode comes to the places of a repository, and how large a change it aims at.
+"""The order in which an episode tries the places of a repository, and the size of the change it aims at.
 
 The places are ordered once per run, shuffled, alternating between files. Each episode starts at its own place, chosen
 by the golden ratio far from those of earlier episodes. So bugs spread over the repository, independent of the workers.
@@ -44,5 +44,5 @@ def rotated(places: Sequence[T], number: int) -> list[T]:
 
 
 def wanted_lines(rng: random.Random) -> int:
-    """The number of changed lines to aim at this time."""
+    """The number of changed lines to aim at."""
     return round(2 ** rng.uniform(*SIZES))

@@ -1,4 +1,4 @@
-"""What a cut leaves behind is taken away with it: imports, locals and private helpers that nothing reads any more.
+"""Removes what a cut leaves unused: imports, locals and private helpers that nothing reads any more.
 
 So the code looks as if the removed behaviour had never been thought of, and no linter points at the place.
 """
@@ -22,11 +22,11 @@ from selfplay.scripted.edits.cuts import (
 )
 
 ROUNDS = 4
-"""A local that goes may have been all that read another."""
+"""How often to repeat: a removed local may have been the only reader of another."""
 
 
 def tidied(change: PlantedChange, kept: Collection[str]) -> PlantedChange | None:
-    """The change with what nothing uses any more taken away; None when it cannot be made believable. `kept`: names that
+    """The change without newly unused code; None if it cannot be made believable. `kept`: names that
     other files take from this one."""
     text = change.after
     if text is None:

@@ -1,6 +1,6 @@
 """One episode in a language without a survey: a change is planted, the suite run, and what fails is hidden.
 
-A bug costs two runs of the suite, one more for each change that no test sees and for each hiding that does not hold.
+A bug costs two suite runs, plus one for each change that no test sees and each hiding that fails.
 """
 
 import random
@@ -28,12 +28,12 @@ from selfplay.validators import Thresholds
 from selfplay.validators.common import function_of
 
 MOST_FAILING, MOST_SHARE = 30, 0.5
-"""With more failing tests than this, or more of all, a bug is too easily found to be worth solving."""
+"""With more failing tests than this, or a larger share of all, a bug is too easily found to be worth solving."""
 MOST_LOG = 8_000_000
 UNUSABLE = "the tests do not end"
 BROKEN = "it does not compile"
 COMPILE = {"go": "go build ./..."}
-"""What says without a run of the suite that a change does not compile."""
+"""Commands that tell without a suite run that a change does not compile."""
 _PLACE = re.compile(r"([\w.@+-]+):(\d{1,6})")
 
 
@@ -89,7 +89,7 @@ class _Trial:
         return ""
 
     def _planted(self, changes: Sequence[PlantedChange]) -> Script[Ran | str]:
-        """Make the changes and run the suite; why it was not run, where they do not compile."""
+        """Make the changes and run the suite; returns why not, if they do not compile."""
         for change in changes:
             yield from tools.make_change(change)
         compile_ = COMPILE.get(self.sources.language)
@@ -120,8 +120,8 @@ class _Trial:
         return TOO_MANY if len(ran.failing) > self.most or ran.failing == self.usable else ""
 
     def _hidden(self, ran: Ran) -> Script[tuple[PlantedChange, ...] | None]:
-        """Weaken the failing tests, and look whether that hides them: where not, those that still fail are removed, and
-        else all of them. None, with the test files as they were, when they cannot be hidden."""
+        """Weaken the failing tests and check whether that hides them; if not, remove the ones that still fail, and else
+        all. None, with the test files as they were, when they cannot be hidden."""
         failures = list(_failures(ran, ran.failing))
         methods = choose_methods(failures, self.rng)
         for _ in range(2):
@@ -180,7 +180,7 @@ def _limit(suite: Suite) -> float:
 
 
 def _lines(log: str, name: str, file: str) -> frozenset[int]:
-    """The lines of a file that a log names, where it tells which test failed: those that follow the test's name."""
+    """The lines of a file that a log names; if the log tells which test failed, those after the test's name."""
     _, told, behind = log.partition(f"FAILED {name}\n")
     part = behind.partition("\nFAILED ")[0] if told else log
     found = _PLACE.findall(part.replace("\\t", " ").replace("\\n", " "))
@@ -196,5 +196,5 @@ def _failures(ran: Ran, tests: Collection[str]) -> Iterator[SuiteFailure]:
 
 
 def _removing(methods: dict[SuiteFailure, Method], left: Collection[str]) -> dict[SuiteFailure, Method]:
-    """The same methods, but tests that are still failing are removed."""
+    """The same methods, except that tests that still fail are removed."""
     return {one: "remove" if f"{one.path}::{one.name}" in left else method for one, method in methods.items()}

@@ -1,6 +1,6 @@
 """Parts of expressions left out: an operand of a condition, a filter, an option of a call, a step of a chain.
 
-What somebody leaves out who never thought of a case: the expression is whole, and does less.
+As if the author had not thought of a case: the expression is complete but does less.
 """
 
 import ast
@@ -14,7 +14,7 @@ from selfplay.scripted.edits.names import Function
 STEPS = frozenset(
     ["strip", "lstrip", "rstrip", "lower", "upper", "casefold", "copy", "capitalize", "title", "expandtabs", "resolve"]
 )
-"""Methods without arguments whose result is of the kind of what they are called on."""
+"""Methods without arguments whose result has the type of their object."""
 
 
 def trims(function: Function, lines: Sequence[str]) -> list[Cut]:
@@ -57,7 +57,7 @@ def _only(node: ast.expr, part: ast.expr, what: str, lines: Sequence[str]) -> Cu
 def _options(
     every: Sequence[ast.expr | ast.keyword], options: Sequence[ast.keyword], lines: Sequence[str]
 ) -> Iterator[Cut]:
-    """A call without one of its options, which then has its default."""
+    """A call without one of its options, which then has its default value."""
     for before, option in itertools.pairwise(every):
         if isinstance(option, ast.keyword) and option in options and option.arg and _after(before, option):
             start, end = before.end_col_offset or 0, option.end_col_offset or 0

@@ -2,10 +2,10 @@
 
 Four methods, per failing test function: remove its failing cases (parameters); remove its assertions from the failing
 one on; loosen the failing assertion (`loosen.py`); remove the test, or leave it out of the class in which it fails
-where others inherit it (`inherited.py`). If a method does not fit a test, the next one is taken. Before it is removed,
-a test that failed elsewhere than in an assertion is ended before that statement, or goes without it: what is left of a
-loosened test still holds a solver to something. A removed test or case is certainly hidden, and so is one that ends
-before what failed; after other edits the tests are run again.
+where others inherit it (`inherited.py`). If a method does not fit a test, the next one is taken. A test that failed
+outside an assertion is first ended before that statement, or loses it, and removed only if that does not fit: a
+loosened test still constrains the solver. A removed test or case is certainly hidden, and so is one that ends before
+its failure; after other edits the tests are run again.
 """
 
 import ast
@@ -41,7 +41,7 @@ from selfplay.scripted.injector.loosen import (
 
 Method = Literal["remove", "cases", "assertions", "loosen", "end"]
 METHODS: tuple[Method, ...] = ("remove", "cases", "assertions", "loosen")
-"""Those that are drawn; `end` is what else is tried."""
+"""The methods that are drawn; `end` is tried additionally."""
 WEIGHTS, STRICT = (1, 4, 6, 4), (1, 4, 10, 0)
 LOOSE_SHARE = 0.4
 """How often assertions are loosened too: it takes a look at the tests, which leaving them out often saves."""
@@ -64,7 +64,7 @@ class Failure:
 
 @dataclass(frozen=True)
 class Weakened:
-    """The changes that hide some failures, and the test functions of which that is not certain without a run."""
+    """The changes that hide some failures, and the test functions for which a run must confirm it."""
 
     changes: tuple[PlantedChange, ...]
     uncertain: frozenset[Place]
@@ -100,8 +100,8 @@ def weaken(
 def weakened_more(
     texts: Mapping[str, str], changes: Sequence[PlantedChange], failures: Sequence[Failure], passing: Collection[str]
 ) -> tuple[PlantedChange, ...] | None:
-    """What hides the `failures` that are left, or new, after these changes: assertions are left out, or tests are
-    ended before it, or go. None where that cannot be done without one of the `passing` tests."""
+    """Changes that hide the `failures` that remain or are new after these changes: assertions are left out, tests end
+    earlier or are removed. None if that would remove one of the `passing` tests."""
     now = {**texts, **{change.path: change.after or "" for change in changes}}
     methods: dict[Place, Method] = dict.fromkeys(ends(failures), "assertions")
     more = weaken(now, failures, methods, passing)
@@ -111,7 +111,7 @@ def weakened_more(
 
 
 def joined(earlier: Sequence[PlantedChange], later: Sequence[PlantedChange]) -> tuple[PlantedChange, ...]:
-    """Changes of files, and changes of what they made of them, as one change of each file."""
+    """Two successive sets of changes, as one change of each file."""
     found = {made.path: made for made in earlier}
     for made in later:
         first = found.get(made.path, made)

@@ -44,7 +44,7 @@ def changes(repair: Repair, texts: Mapping[str, str]) -> tuple[PlantedChange, ..
 
 
 def since(path: str, before: str, after: str) -> PlantedChange:
-    """All changes of a file, as one change."""
+    """The change of a file from `before` to `after`, as one cut."""
     return PlantedChange(path, before, after, cuts_between(before, after), "repaired")
 
 

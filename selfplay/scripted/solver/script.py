@@ -42,7 +42,7 @@ def scripted_solver(task: SolverTask) -> ScriptedPolicy:
 def _script(task: SolverTask) -> Script[None]:
     try:
         yield from _Attempt(task).play()
-    except Stuck:  # no Python, no pytest, nothing to change: the attempt gives up, it does not fail
+    except Stuck:  # no Python, no pytest, nothing to change: the attempt gives up instead of failing
         yield from steps.start_over()
         raise
 
@@ -169,7 +169,7 @@ class _Attempt:
         now = {path: self.made.get(path, self.original[path]) for path, _ in repair.edits}
         made: tuple[PlantedChange, ...] = changes(repair, now) or ()
         if all(change.after == self.original[change.path] for change in made):
-            return  # back where it began
+            return  # back at the start
         yield from steps.write(made)
         self.made.update({change.path: change.after or "" for change in made})
 
@@ -189,7 +189,7 @@ class _Attempt:
 
 
 def most_seconds(evidence: Evidence) -> tuple[float, float]:
-    """What one repair may take: of a core, and by the clock."""
+    """The time limits of one repair: core seconds, and seconds by the clock."""
     work = sum(test.work for test in evidence.failing)
     seconds = sum(test.seconds for test in evidence.failing)
     return min(6.0, 0.6 + 3 * work), steps.WAITS * min(6.0, 0.6 + 3 * seconds)

@@ -1,5 +1,5 @@
-"""How attempts at one bug differ: which kinds of repairs an attempt prefers, how much chance mixes the order, what it
-does when nothing helps."""
+"""How attempts at one bug differ: which kinds of repairs they prefer, how random their order is, and what they do if
+nothing helps."""
 
 import random
 from collections.abc import Mapping, Sequence

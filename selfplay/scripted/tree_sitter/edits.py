@@ -1,4 +1,4 @@
-"""The change that some cuts of a source make."""
+"""Turns cuts of a source into a change."""
 
 import hashlib
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from selfplay.syntax.source import Unreadable
 
 
 def made(path: str, language: str, text: str, cuts: Sequence[Cut]) -> PlantedChange | None:
-    """The believable change that these cuts make, without what nothing uses any more; None when they make none."""
+    """The believable change that these cuts make, without newly unused code; None if there is none."""
     what = "; ".join(dict.fromkeys(cut.what for cut in cuts if cut.what))
     return made_of(path, language, text, apply_cuts(text, cuts), what)
 

@@ -1,4 +1,4 @@
-"""What a failing assertion becomes when it asks for less: some value of a kind, not a certain one."""
+"""Loosens a failing assertion: it then requires some value of a kind, not a certain one."""
 
 from collections.abc import Iterator
 
@@ -35,7 +35,7 @@ def assertions(source: Source, body: Node) -> list[Node]:
 
 
 def loosened(source: Source, statement: Node) -> list[Replacement]:
-    """Ways to ask for less, the better ones first; none where nobody knows one."""
+    """Weaker forms of an assertion, the better ones first; empty if none is known."""
     found = _go(source, statement) if source.grammar.name == "go" else _javascript(source, statement)
     return list(found)
 
@@ -100,7 +100,7 @@ def _javascript(source: Source, statement: Node) -> Iterator[Replacement]:
     if method not in EQUALS or not arguments or ".not." in f"{chain}.":
         return
     if any(n.type in NOTHING for n in arguments[:2]):
-        return  # any weaker claim but this one would be another
+        return  # any other weaker claim would be a different one
     if chain.startswith("expect("):
         yield from _expected(source, call, owner, arguments[0], method)
     elif len(arguments) > 1 and chain in ("assert", "chai.assert", "t", "should"):
@@ -139,7 +139,7 @@ def _kind(wanted: Node) -> str:
 
 
 def _sides(left: Node, right: Node) -> tuple[Node, Node]:
-    """What is tested, and what is wanted of it: the side that is no literal is tested."""
+    """The tested value and the expected one: the side that is not a literal is tested."""
     return (right, left) if _kind(left) and not _kind(right) else (left, right)
 
 

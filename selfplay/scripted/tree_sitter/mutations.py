@@ -1,4 +1,4 @@
-"""The direct strategy by tree: one expression changed, as somebody would by mistake.
+"""The direct strategy by tree: one expression changed, as by mistake.
 
 Kinds: boundary, order, condition, default, state, error path, encoding, aliasing, as in Python (`injector/direct.py`,
 `mutations.py`).
@@ -41,7 +41,7 @@ ENDS = {
     "HasPrefix": "HasSuffix", "TrimPrefix": "TrimSuffix", "TrimLeft": "TrimRight", "Index": "LastIndex",
     "IndexByte": "LastIndexByte",
 }  # fmt: skip
-"""Methods that work at one end, or in one order, and those that do at the other."""
+"""Pairs of methods that work at opposite ends or in opposite orders."""
 ENDS |= {other: one for one, other in ENDS.items()}
 ORDERS = {
     "min": "max", "max": "min", "some": "every", "every": "some", "toLowerCase": "toUpperCase",
@@ -94,7 +94,7 @@ def _operator(source: Source, node: Node) -> Iterator[Edit]:
 
 
 def _state(node: Node) -> Iterator[Edit]:
-    """A value that is set where it was added to."""
+    """`=` in place of an augmented assignment."""
     sign = next((n for n in node.children if n.type in STATE), None)
     if sign is not None:
         yield Edit(sign.start_byte, sign.end_byte, "=", "set what was added to")
@@ -156,7 +156,7 @@ def _error(source: Source, node: Node) -> Iterator[Edit]:
 
 
 def _swallowed(source: Source, node: Node) -> Iterator[Edit]:
-    """`return x, err` that says that nothing went wrong."""
+    """`return x, err` changed to report no error."""
     values = node.named_children[0].named_children if node.named_children else []
     if len(values) > 1 and source.said(values[-1]) == "err":
         yield Edit(values[-1].start_byte, values[-1].end_byte, "nil", "lost an error")

@@ -1,7 +1,7 @@
 """The removal strategy by tree: branches, loops, error handling, statements, parts of expressions, never a whole body.
 
-Every function here looks at one function and proposes cuts; whether a cut leaves an undefined name, an unused one or a
-stub is asked of the result (`edits.made`).
+Every function here proposes cuts of one function; `edits.made` checks the result for undefined names, unused names and
+stubs.
 """
 
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ WRAPS = frozenset(
      "filepath.Clean", "math.Abs", "math.Floor", "math.Ceil", "bytes.TrimSpace", "url.QueryEscape", "Math.abs",
      "Math.floor", "Math.round", "encodeURIComponent", "decodeURIComponent", "path.normalize", "path.resolve"]
 )  # fmt: skip
-"""Functions whose result is of the kind of their first argument."""
+"""Functions whose result has the type of their first argument."""
 
 
 def removal_cuts(source: Source, function: Function) -> list[Cut]:

@@ -1,6 +1,6 @@
-"""What a cut leaves behind is taken away with it: imports, locals and functions that nothing reads any more.
+"""Removes what a cut leaves unused: imports, locals and functions that nothing reads any more.
 
-Go compiles no file with an import or a local that is not used; in JavaScript any linter points at one.
+Go does not compile a file with an unused import or local; in JavaScript any linter reports one.
 """
 
 from collections.abc import Iterable
@@ -21,7 +21,7 @@ _DECLARATIONS = frozenset(
 
 
 def tidied_text(language: str, before: str, after: str) -> str:
-    """`after` without what nothing reads since the change. What cannot be taken away stays. Raises `Unreadable`."""
+    """`after` without what nothing reads since the change; what cannot be removed stays. Raises `Unreadable`."""
     was = set(names(language, before).unread)
     for _ in range(ROUNDS):
         now = names(language, after).unread
@@ -45,7 +45,7 @@ def _without(source: Source, loose: Iterable[Binding]) -> str:
 
 
 def _span(source: Source, at: Node, gone: dict[int, Binding]) -> Span | None:
-    """The bytes to replace, so that the name is bound no more."""
+    """The bytes to replace so that the name is no longer bound."""
     holder = at.parent
     if at.type in ("function_declaration", "generator_function_declaration", "class_declaration"):
         return _lines(source, at)

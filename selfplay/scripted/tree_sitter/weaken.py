@@ -1,7 +1,7 @@
 """Hiding the bug in the tests of a file: cases of a table, assertions, a weaker assertion, or the test itself.
 
-As in Python (`injector/weaken.py`): of each failing test one method, or the next that fits; whether the tests are
-hidden then, a run tells.
+As in Python (`injector/weaken.py`): one method for each failing test, or the next that fits; a run tells whether the
+tests are hidden.
 """
 
 import random
@@ -43,8 +43,8 @@ def choose_methods(failures: Sequence[SuiteFailure], rng: random.Random) -> dict
 
 
 def weaken(language: str, path: str, text: str, methods: Mapping[SuiteFailure, Method]) -> PlantedChange | None:
-    """The change of a test file that is to hide its failing tests; None when one cannot be found in it, or when the
-    file would be broken."""
+    """The change of a test file that hides its failing tests; None if one cannot be found or the file would be
+    broken."""
     try:
         source = parse(language, text)
     except Unreadable:

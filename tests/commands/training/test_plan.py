@@ -17,7 +17,7 @@ def test_a_model_known_by_its_name_and_one_that_is_not() -> None:
     [
         (None, "config.json cannot be read"),
         ("{", "config.json cannot be read"),
-        ("[]", "holds no settings"),
+        ("[]", "has no settings"),
         ("{}", "has no num_hidden_layers"),
         ('{"hidden_size": 1e300}', "config.json cannot be read"),
         (" " * (1 << 21), "at most 1048576 are taken"),

@@ -125,7 +125,7 @@ def test_a_model_without_the_named_modules_is_refused_with_the_names_it_has() ->
             scorer_of(tiny_llama(), options)
         names = "down_proj, gate_proj, k_proj, o_proj, q_proj, up_proj, v_proj"
         assert error.value.hint == f"Its linear modules are named {names}."
-    with pytest.raises(TrainError, match="the rank of LoRA is at least 1, not 0"):
+    with pytest.raises(TrainError, match="the rank of LoRA must be at least 1, not 0"):
         scorer_of(tiny_llama(), replace(RANK_4, lora=LoraOptions(0)))
 
 

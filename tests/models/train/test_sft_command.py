@@ -155,7 +155,7 @@ def test_a_full_disk_keeps_the_checkpoint_from_which_the_command_goes_on(
     monkeypatch.setattr(sft_training, "write_model", full)
     with pytest.raises(TrainError, match=rf"{out} cannot be written: No space left on device") as error:
         sft(order, SILENT)
-    assert "The same command goes on from its last checkpoint." in error.value.hint
+    assert "The same command resumes from its last checkpoint." in error.value.hint
     monkeypatch.undo()
     monkeypatch.setattr(Trainer, "step", lambda *_: pytest.fail("it has learned all epochs already"))
     assert sft(order, SILENT)["stopped"] == "after all epochs" and (out / "model.safetensors").is_file()

@@ -142,7 +142,7 @@ def test_batches_that_cannot_be_trained_on_are_refused_by_name() -> None:
         ([*good, strange], 5, f"attempt-7 has id {VOCABULARY}, the vocabulary ends at {VOCABULARY}"),
         ([replace(good[0], mask=[0] * 9)], 5, "no token of the batch is trained on"),
         ([good[0], good[0]], 5, "two examples of the batch have one name"),
-        (good, 0, "divided by a number above 0, not 0"),
+        (good, 0, "normaliser must be above 0, not 0"),
         (uneven((257,)), 5, "example 0 has 257 tokens, the model's context ends at 256"),
         (uneven((32,)), 5, "32 tokens does not fit into a row of 30"),
     ):

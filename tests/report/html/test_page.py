@@ -209,5 +209,5 @@ def test_a_link_in_the_place_of_the_page_is_replaced_and_not_followed(tmp_path: 
 
 
 def test_a_folder_without_a_run_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(CurriculumError, match="holds no curriculum"):
+    with pytest.raises(CurriculumError, match="has no curriculum"):
         write_report(ReportOrder(tmp_path), print)

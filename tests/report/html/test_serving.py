@@ -137,7 +137,7 @@ def test_a_bug_that_breaks_while_it_is_followed_is_named(ask: Ask, run: Path) ->
 def test_a_run_that_is_taken_away_is_told(ask: Ask, run: Path, tmp_path: Path) -> None:
     run.rename(tmp_path / "away")
     status, said, _ = ask("/news")
-    assert status == 404 and "holds no curriculum" in json.loads(said)["problem"]
+    assert status == 404 and "has no curriculum" in json.loads(said)["problem"]
 
 
 def test_only_the_loopback_is_listened_to(server: Server) -> None:
@@ -147,5 +147,5 @@ def test_only_the_loopback_is_listened_to(server: Server) -> None:
 def test_a_port_in_use_and_a_folder_without_a_run_are_refused(server: Server, run: Path, tmp_path: Path) -> None:
     with pytest.raises(ReportError, match="cannot be used"):
         serve_report(run, int(server.server_address[1]))
-    with pytest.raises(CurriculumError, match="holds no curriculum"):
+    with pytest.raises(CurriculumError, match="has no curriculum"):
         serve_report(tmp_path, 0)

@@ -38,13 +38,13 @@ def describe(item, call):
     name = getattr(item, "originalname", None) or item.name.split("[")[0]
     crash = crashed(call.excinfo.traceback, path, name) if call.excinfo else None
     late = bool(call.excinfo) and "the test exceeded" in str(call.excinfo.value)
-    if late:  # a bug that hangs is not wanted: skip the rest
+    if late:  # a hanging bug is refused anyway: skip the rest
         item.session.shouldstop = "a test hangs"
     return {"late": late, "path": path, "line": (line or 0) + 1, "name": name, "crash": crash, "indices": indices}
 
 
 def crashed(traceback, path, name):
-    """The line of the test function that failed, or called what failed; else the last one of its file."""
+    """The line of the test function that failed or called the failing code; else the last one of its file."""
     here = [entry for entry in traceback if os.path.basename(str(entry.path)) == os.path.basename(path)]
     own = [entry for entry in here if entry.frame.code.raw.co_name == name]
     return (own or here)[-1].lineno + 1 if here else None

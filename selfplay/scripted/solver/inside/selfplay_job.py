@@ -3,8 +3,8 @@
 SOLVER_FOLDER holds `job.json` (what to do) and gets `report.json` (what was seen). pytest collects once; every look at
 the tests happens in a child, so the parent stays as it was after collection, and a look costs a fork.
 
-How long work may take is counted in seconds of a core: a busy machine makes it longer by the clock, and must not change
-what is found. The clock ends only what waits, after `WAITS` times as long, and the whole job.
+Time limits count core seconds, so that a busy machine does not change the result. The clock ends only waiting work,
+after `WAITS` times as long, and the whole job.
 """
 
 import contextlib
@@ -96,7 +96,7 @@ def used():
 
 
 class Allowance:
-    """So many seconds of work from now on."""
+    """An allowance of seconds of work from now on."""
 
     def __init__(self, seconds):
         self.work, self.clock = used() + seconds, latest(WAITS * seconds)
@@ -115,8 +115,7 @@ def latest(seconds):
 
 def forked(work, seconds, waits=None):
     """What `work()` returns in a child of this process; None when it takes too long or dies: more than `seconds` of a
-    core, or `waits` by the clock. A child that somebody killed gets a second one: it may not have been its own
-    doing."""
+    core, or `waits` by the clock. After a kill a second child is tried: the first may not be to blame."""
     waits = WAITS * seconds if waits is None else waits
     found, killed = forked_once(work, seconds, waits)
     return forked_once(work, seconds, waits)[0] if killed else found

@@ -12,9 +12,9 @@ from selfplay_renew import loader
 
 
 def run(session, job):
-    """`job`: `candidates` (lists of [path, start, end, lines]), ids to `warm` up with, to `screen` by and all `failing`
-    ones, `seconds` of a core for all and for `each`, how long each one `waits` at most by the clock, and after how many
-    clean ones it is `enough`."""
+    """`job`: `candidates` (lists of [path, start, end, lines]); ids to `warm` up, to `screen`, and all `failing` ones;
+    core `seconds` for all and for `each`; `waits`: the clock limit of each; `enough`: stop after this many clean
+    ones."""
     items = {item.nodeid: item for item in session.items}
     failing = [items[test] for test in job["failing"] if test in items]
     screen = [items[test] for test in job["screen"] if test in items]
@@ -68,7 +68,7 @@ def edited(texts, edits):
 
 
 def tried(load, screen, failing):
-    """The failing tests that pass now. All of them are run only when those of the screen do."""
+    """The failing tests that pass now. All are run only if the screening tests pass."""
     try:
         load()
     except BaseException:
