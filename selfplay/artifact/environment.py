@@ -83,5 +83,5 @@ class Environment(BaseModel):
 
 
 def recorded_environment(value: Mapping[str, Any]) -> Environment:
-    """Read a recorded environment. Raises `ForeignError`, naming a field that this package does not write so."""
+    """Read a recorded environment. Raises `UntrustedDataError`, naming a field that this package does not write so."""
     return typed(Environment, dict(value), "the recorded environment")

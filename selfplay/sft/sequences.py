@@ -46,7 +46,7 @@ class LessonsWanted:
 
 
 def lectures(pool: Curriculum, chat: ChatFormat, wanted: LessonsWanted, counts: Counter[str]) -> Iterator[Lecture]:
-    """The lessons of a run as tokens; episodes without one are counted by reason. Raises `ForeignTape`."""
+    """The lessons of a run as tokens; episodes without one are counted by reason. Raises `TokenizerMismatch`."""
     said = set[tuple[str, ...]]()
     for success in successes(pool, wanted.roles):
         if success.scripted and not wanted.scripted:
@@ -80,7 +80,7 @@ def _clean(trajectory: Trajectory) -> bool:
 
 
 def _taped(trajectory: Trajectory, success: Success, chat: ChatFormat) -> list[Lecture]:
-    """A lecture for each segment. Raises `ForeignTape`, and `TrajectoryError` for a tape that does not match its
+    """A lecture for each segment. Raises `TokenizerMismatch`, and `TrajectoryError` for a tape that does not match its
     conversations answer by answer."""
     segments, name = trajectory.record.segments, success.path.name.removesuffix(".jsonl.zst")
     answers = taped_answers(trajectory, name)

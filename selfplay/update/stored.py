@@ -23,12 +23,12 @@ def played_in(
     `episodes_of`. `chat` returns the chat format of the model to train, and is called at the first tape; every tape
     must match it.
 
-    Raises `CurriculumError`, and `ForeignTape` for a tape of another tokenizer or chat template."""
+    Raises `CurriculumError`, and `TokenizerMismatch` for a tape of another tokenizer or chat template."""
     return taped(run, episodes_of(run, policy, weak), chat)
 
 
 def taped(run: Path, episodes: Iterable[StoredEpisode], chat: Callable[[], ChatFormat] | None = None) -> list[Played]:
-    """These episodes of a run with their tapes. `chat` as for `played_in`. Raises `ForeignTape`."""
+    """These episodes of a run with their tapes. `chat` as for `played_in`. Raises `TokenizerMismatch`."""
     return [replace(_played(run, one, chat), check=one.check, alike=one.alike) for one in episodes]
 
 

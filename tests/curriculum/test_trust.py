@@ -88,7 +88,7 @@ def test_a_shared_pool_is_bounded_and_an_own_one_is_not(tmp_path: Path, monkeypa
     with open_curriculum(tmp_path / "run"):
         pass
     shutil.copytree(tmp_path / "run", tmp_path / "copy")
-    monkeypatch.setattr(open_pool, "Bounds", lambda *_: untrusted_sqlite.DatabaseBounds(10, 10, 10))
+    monkeypatch.setattr(open_pool, "DatabaseBounds", lambda *_: untrusted_sqlite.DatabaseBounds(10, 10, 10))
     with read_pool(tmp_path / "run"):
         pass
     for opened in (read_pool, open_curriculum):

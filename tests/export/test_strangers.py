@@ -42,7 +42,7 @@ def changed(original: Path) -> None:
     (original / "shop" / "more.py").write_text("import os\n")
 
 
-@pytest.mark.parametrize(("change", "says"), [(huge, "holds more than"), (deep, "depth"), (changed, "not")])
+@pytest.mark.parametrize(("change", "says"), [(huge, "has more than"), (deep, "depth"), (changed, "not")])
 def test_an_original_that_is_not_the_recorded_one_is_left_out(
     run: Path, tmp_path: Path, change: Callable[[Path], None], says: str
 ) -> None:

@@ -111,7 +111,7 @@ def test_rows_do_not_join_bugs_that_were_made_here(
     shutil.copytree(finished[0], run)
     file.write_text("{}\n")
     done = selfplay.here("import", file, "--out", run)
-    assert done.code == 2 and "made here" in done.err
+    assert done.code == 2 and "has bugs that selfplay made" in done.err
 
 
 def test_a_world_is_not_written_over_something(

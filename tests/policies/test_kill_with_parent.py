@@ -11,13 +11,13 @@ import pytest
 
 OPENED = """\
 import multiprocessing, sys, time
-from selfplay.policies.kill_with_parent import Leash, children
+from selfplay.policies.kill_with_parent import KillWithParent, children
 
 if __name__ == "__main__":
     before = children()
     child = multiprocessing.get_context("spawn").Process(target=time.sleep, args=(60,))
     child.start()
-    leash = Leash(children() - before)
+    leash = KillWithParent(children() - before)
     if sys.argv[1] == "released":
         leash.release()
     print(child.pid, flush=True)

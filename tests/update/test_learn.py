@@ -35,7 +35,7 @@ def ready(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[..., Any]], Non
     """Everything before the update is there; the update is what the test says."""
 
     def updating(update: Callable[..., Any]) -> None:
-        for name in ("imported", "load_tokenizer", "ChatFormat", "refuse_nothing"):
+        for name in ("imported", "load_tokenizer", "ChatFormat", "require_gradient"):
             monkeypatch.setattr(command, name, lambda *_: None)
         monkeypatch.setattr(command, "credited_runs", lambda *_: [])
         monkeypatch.setattr(command, "credited_sources", lambda *_: "episodes")
