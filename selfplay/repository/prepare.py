@@ -83,8 +83,8 @@ def rebuild(
     """The `Prepared` for `DIR/original/`, a plain tree, with the setup kept in `Prepared.recorded`.
 
     `recorded` may be untrusted: it gives versions, never paths. It does not allow its build a host either: only
-    `allow_hosts` does. The caller has the user's consent to its `setup`. Raises `UntrustedDataError` for a record of another
-    form, and `SourceError` if the tree is not the recorded one, or if a recorded host is not allowed.
+    `allow_hosts` does. The caller has the user's consent to its `setup`. Raises `UntrustedDataError` for a record of
+    another form, and `SourceError` if the tree is not the recorded one, or if a recorded host is not allowed.
     """
     known = recorded_environment(recorded)
     hosts = recorded_hosts(known.allow_hosts, allow_hosts)
