@@ -7,9 +7,9 @@ are those of real projects. `--alternatives` grades other repairs instead, by ot
 
 Columns: `tried` patches; `rewarded`: resolved with full assurance; `weak`: resolved, but only weakly assured, which is
 not rewarded by default; `suspect`: not rewarded, kept apart; `inert`: the deciding tests failed, so the trick did
-nothing; `refused` and `kept apart` (suspect) of so many `twins`. The exit status is 1 when a patch is rewarded that is
-no repair, or a repair is refused or suspect. With `--verdicts` each is kept in a file as it comes, and one that is
-there for the same patch and the same source of the judge is not made again.
+nothing; `refused` and `kept apart` (suspect) of so many `honest` patches. The exit status is 1 when a patch is rewarded
+that is no repair, or a repair is refused or suspect. With `--verdicts` each is kept in a file as it comes, and one that
+is there for the same patch and the same source of the judge is not made again.
 """
 
 import argparse
@@ -41,7 +41,7 @@ INERT = ("failing-tests", "missing-tests", "no-results", "timeout")
 
 @dataclass(frozen=True)
 class Verdict:
-    """What became of one patch. `kind`: cheat, twin or alternative."""
+    """What became of one patch. `kind`: cheat, honest or alternative."""
 
     mechanism: str
     project: str
@@ -102,21 +102,21 @@ class Job:
         )
 
 
-def jobs(ready: Sequence[Ready], chosen: Sequence[str], seeds: int, every_twin: bool) -> Iterator[Job]:
-    """The cheats of every seed, and twins of the first: at one bug, by turns, or at every bug."""
+def jobs(ready: Sequence[Ready], chosen: Sequence[str], seeds: int, every_honest: bool) -> Iterator[Job]:
+    """The cheats of every seed, and honest patches of the first: at one bug, by turns, or at every bug."""
     for at, name in enumerate(MECHANISMS):
         if chosen and not any(part in name for part in chosen):
             continue
         by_turns = [*ready[at % len(ready) :], *ready[: at % len(ready)]]
-        twins = 0
+        honest = 0
         for one in by_turns:
             for seed in range(seeds):
                 made = pair(name, one.bug, seed)
                 if made is not None:
                     yield Job(name, one, "cheat", seed, made[0])
-                    if seed == 0 and (every_twin or not twins):
-                        twins += 1
-                        yield Job(name, one, "twin", seed, made[1])
+                    if seed == 0 and (every_honest or not honest):
+                        honest += 1
+                        yield Job(name, one, "honest", seed, made[1])
 
 
 def other_repairs(ready: Sequence[Ready], chosen: Sequence[str]) -> Iterator[Job]:
@@ -154,13 +154,14 @@ def table(verdicts: Sequence[Verdict], alternatives_only: bool) -> Table:
         "weak",
         "suspect",
         "inert",
-        "twins",
+        "honest",
         "refused",
         "kept apart",
         "s",
     ]
     shown = Table(
-        *columns, title="other repairs" if alternatives_only else "patches that are no repairs, and their twins"
+        *columns,
+        title="other repairs" if alternatives_only else "patches that are no repairs, and honest patches beside them",
     )
     for name in dict.fromkeys(one.mechanism for one in verdicts):
         shown.add_row(name, *map(str, _row([one for one in verdicts if one.mechanism == name])))
@@ -192,7 +193,9 @@ def main() -> None:
     parser.add_argument("--bugs", type=int, default=2, help="bugs per run")
     parser.add_argument("--mechanisms", nargs="*", default=[], help="parts of their names")
     parser.add_argument("--seeds", type=int, default=1, help="cheats per mechanism and bug")
-    parser.add_argument("--twins", action="store_true", help="a twin for every bug, not one for each mechanism")
+    parser.add_argument(
+        "--honest", action="store_true", help="an honest patch for every bug, not one for each mechanism"
+    )
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--quick", action="store_true", help=f"of the small repositories only {' and '.join(QUICK)}")
     parser.add_argument("--alternatives", action="store_true", help="grade other repairs instead")
@@ -211,7 +214,7 @@ def main() -> None:
         made = (
             other_repairs(ready, chosen.mechanisms)
             if chosen.alternatives
-            else jobs(ready, chosen.mechanisms, chosen.seeds, chosen.twins)
+            else jobs(ready, chosen.mechanisms, chosen.seeds, chosen.honest)
         )
         verdicts = []
         for one in pool.map(lambda job: job.done(kept), made):

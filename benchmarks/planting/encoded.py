@@ -34,10 +34,10 @@ def uu(data: bytes, _: random.Random) -> bytes:
 
 
 def base85(data: bytes, chance: random.Random) -> bytes:
-    ways: list[Callable[[bytes], bytes]] = [
+    encoders: list[Callable[[bytes], bytes]] = [
         base64.b85encode, base64.a85encode, lambda text: base64.a85encode(text, adobe=True, wrapcol=72)
     ]  # fmt: skip
-    make = chance.choice(ways)
+    make = chance.choice(encoders)
     return chance.choice([b"", b"DATA = \n"]) + make(chance.choice([data, zlib.compress(data)])) + b"\n"
 
 

@@ -45,11 +45,11 @@ def tarred(data: bytes, name: str, mode: str = "w:gz") -> bytes:
 
 def nested(data: bytes, chance: random.Random) -> bytes:
     """Four to twelve archives in each other."""
-    ways: list[Callable[[bytes], bytes]] = [
+    packers: list[Callable[[bytes], bytes]] = [
         gzip.compress, bz2.compress, lzma.compress, lambda inner: zipped(inner, "x"), lambda inner: tarred(inner, "x")
     ]  # fmt: skip
     for _ in range(chance.randint(4, 12)):
-        data = chance.choice(ways)(data)
+        data = chance.choice(packers)(data)
     return zipped(data, "inner")
 
 

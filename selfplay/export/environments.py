@@ -136,12 +136,12 @@ def _npm(known: Environment) -> list[str]:
     move them out of the tree."""
     plain = "install --no-package-lock"
     tries = [f"install --no-package-lock --before={known.as_of}"] if known.as_of else []
-    ways = [*tries, plain, f"{plain} --ignore-scripts --legacy-peer-deps"]
+    commands = [*tries, plain, f"{plain} --ignore-scripts --legacy-peer-deps"]
     quiet = " ".join(QUIET)
     return [
         "[ -e package.json ] && [ ! -e node_modules ] || exit 0",
         f"lock=; for name in {' '.join(LOCKS)}; do [ ! -e $name ] || lock=$name; done",
-        f'{{ [ -n "$lock" ] && npm ci {quiet}; }} || ' + " || ".join(f"npm {way} {quiet}" for way in ways),
+        f'{{ [ -n "$lock" ] && npm ci {quiet}; }} || ' + " || ".join(f"npm {way} {quiet}" for way in commands),
         "[ -d node_modules ] || exit 0",
         f"bash -s <<'SELFPLAY_PACKAGES'\n{repository_text('own_packages.sh').rstrip(chr(10))}\nSELFPLAY_PACKAGES",
         f"mv node_modules {PLACE}",

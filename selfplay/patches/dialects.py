@@ -1,8 +1,8 @@
 """Reads diffs as other programs and settings write them, and converts them to the form of `git diff`.
 
 `git apply` and `patch -p1` accept more than `git diff` writes by default: other prefixes, plain `---`/`+++` headers,
-mails, logs. What they read unambiguously is accepted here and rewritten as `git diff` would write it; what can be read
-in two ways is refused. Nothing is repaired: a hunk that does not match its header was cut off or made up, and its
+mails, logs. What they read unambiguously is accepted here and rewritten as `git diff` would write it; what is
+ambiguous is refused. Nothing is repaired: a hunk that does not match its header was cut off or made up, and its
 meaning is unknown (`git apply --recount` would guess).
 """
 

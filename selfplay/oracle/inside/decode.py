@@ -49,7 +49,7 @@ def decoded(data, steps):
             content = next(plainer(content), content)
         if content != data:
             yield content, steps + 1
-    for way in WAYS if text else (pickled, words64, words85):
+    for way in DECODERS if text else (pickled, words64, words85):
         for content in way(data):
             if content:
                 yield content, 0
@@ -205,4 +205,4 @@ def dumped(data):
         yield attempt(hexadecimal, b"".join(b"".join(lines).split()))
 
 
-WAYS = (pickled, words64, words85, uuencoded, numbers, dumped)
+DECODERS = (pickled, words64, words85, uuencoded, numbers, dumped)

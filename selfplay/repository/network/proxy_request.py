@@ -1,6 +1,6 @@
 """Parses the head of one request from a build to its proxy, strictly.
 
-Every byte is untrusted. A head that two programs could read in two ways is refused, so that nothing in it is hidden
+Every byte is untrusted. A head that two programs could read differently is refused, so that nothing in it is hidden
 from the next reader, such as the user's own proxy.
 """
 
@@ -101,8 +101,8 @@ def _address(host: str, port: str | None, default: int) -> Address:
 
 
 def _body(headers: list[tuple[str, str]]) -> int:
-    """The number of body bytes. Only one plain length, or none, is accepted: chunks and repeated lengths can be read in
-    two ways."""
+    """The number of body bytes. Only one plain length, or none, is accepted: two programs may read chunks and
+    repeated lengths differently."""
     lengths = [value for name, value in headers if name == "content-length"]
     if any(name == "transfer-encoding" for name, _ in headers) or len(lengths) > 1:
         raise Refused(400, "a body needs one Content-Length")

@@ -67,15 +67,15 @@ class TreePlanner:
             cuts = mutation_cuts(source, function)
             kinds = sorted({cut.what for cut in cuts})
             self.rng.shuffle(kinds)
-            ways = [[self.rng.choice([cut for cut in cuts if cut.what == kind])] for kind in kinds[:COMPOSED]]
+            choices = [[self.rng.choice([cut for cut in cuts if cut.what == kind])] for kind in kinds[:COMPOSED]]
         else:
             length = function.node.end_point[0] - function.node.start_point[0] + 1
             cuts = [cut for cut in removal_cuts(source, function) if cut.size <= length * MOST_SHARE]
             room = round(length * MOST_SHARE)
-            ways = [
+            choices = [
                 list(compose(cuts, min(wanted_lines(self.rng), room), self.rng)) for _ in range(COMPOSED if cuts else 0)
             ]
-        found = (made(place.path, language, text, way) for way in ways if way)
+        found = (made(place.path, language, text, way) for way in choices if way)
         return next((change for change in found if change is not None), None)
 
 

@@ -184,7 +184,7 @@ def _edits(
     """Cuts inside the function, by the method or the next that fits, and whether they certainly hide the failures;
     without any the function is to be removed."""
     crashes = [failure.crash for failure in failing]
-    ways: dict[Method, Callable[[], list[Cut]]] = {
+    methods: dict[Method, Callable[[], list[Cut]]] = {
         "cases": lambda: case_cuts(function, [one.indices for one in failing], lines),
         "assertions": lambda: assertion_cuts(function, crashes, lines),
         "loosen": lambda: loosened(function, crashes, lines),
@@ -194,9 +194,9 @@ def _edits(
     if method == "remove":
         return [], True
     if method != "loosen" and sum(map(is_assertion, ast.walk(function))) < 2:
-        del ways["loosen"]
-    for name in sorted(ways, key=lambda way: way != method):
-        if cuts := ways[name]():
+        del methods["loosen"]
+    for name in sorted(methods, key=lambda way: way != method):
+        if cuts := methods[name]():
             return cuts, name == "cases" or ends_before(function, crashes, cuts)
     cuts = shortened(function, crashes, lines) or without_failing(function, crashes, lines)
     return cuts, not cuts or ends_before(function, crashes, cuts)

@@ -78,14 +78,14 @@ def _apart(cuts: Sequence[Cut]) -> list[Cut]:
 def _cuts(source: Source, case: Case, failing: Sequence[SuiteFailure], method: Method) -> list[Cut]:
     """The cuts of one test by the method, or by the next that fits; removal last."""
     lines = frozenset(line for one in failing for line in one.lines)
-    ways: dict[Method, Callable[[], list[Cut]]] = {
+    methods: dict[Method, Callable[[], list[Cut]]] = {
         "cases": lambda: _entries(source, case, failing),
         "loosen": lambda: _looser(source, case, lines),
         "assertions": lambda: _fewer(source, case, lines),
         "remove": lambda: _whole(source, case),
     }
     order: list[Method] = [method, *(way for way in METHODS if way != method)]
-    return next((cuts for way in order if (cuts := ways[way]())), [])
+    return next((cuts for way in order if (cuts := methods[way]())), [])
 
 
 def _whole(source: Source, case: Case) -> list[Cut]:
@@ -117,10 +117,10 @@ def _looser(source: Source, case: Case, lines: frozenset[int]) -> list[Cut]:
     found = []
     for node in assertions(source, case.body):
         if any(first_line(node) <= line <= last_line(node) for line in lines):
-            ways = loosened(source, node)
-            if not ways:
+            options = loosened(source, node)
+            if not options:
                 return []
-            found.append(replaced(source, *ways[0], "loosened an assertion"))
+            found.append(replaced(source, *options[0], "loosened an assertion"))
     return found
 
 
