@@ -6,6 +6,7 @@ from typing import Any
 
 from rich.console import Group, RenderableType
 
+from selfplay.curriculum.ends import told
 from selfplay.formatting import count, listed, spoken, tally
 from selfplay.report.progress import episodes_came_to
 from selfplay.report.quality import quality_report
@@ -43,9 +44,15 @@ def _lines(summary: Mapping[str, Any], out: Path) -> Iterator[str]:
     yield from _cost(summary.get("cost", {}), figures["bugs"])
     yield from _suite(summary.get("suite"))
     if figures["bugs"] < wanted:
-        failed = tally(figures["failed_checks"])
-        yield f"why not more: {episodes_came_to(figures['statuses'])}" + (f" (by check: {failed})" if failed else "")
+        yield _why_not_more(figures)
     yield from summary.get("notes", ())
+
+
+def _why_not_more(figures: Mapping[str, Any]) -> str:
+    """The outcomes of the episodes, the checks that failed, and the commonest reasons of the others."""
+    failed, reasons = tally(figures["failed_checks"]), told(figures.get("reasons", {}))  # earlier summaries lack them
+    said = f"why not more: {episodes_came_to(figures['statuses'])}" + (f" (by check: {failed})" if failed else "")
+    return f"{said}: {reasons}" if reasons else said
 
 
 def _suite(suite: Mapping[str, Any] | None) -> Iterator[str]:

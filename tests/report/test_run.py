@@ -37,7 +37,8 @@ def summary(tmp_path: Path) -> dict[str, Any]:
             failed = number > 2
             status, check = ("invalid", "inverse_mutation") if failed else ("gave_up", None)
             figures = StoredEpisodeFigures(seconds=1.0)
-            result = EpisodeRecord(number, "removal", status, "", figures, failed_check=check)
+            why = "" if failed else "nothing is left to change"
+            result = EpisodeRecord(number, "removal", status, why, figures, failed_check=check)
             pool.episodes.stage(result)
         pool.episodes.take(1)
         return {**FACTS, **summarise(pool), "cost": {}}
@@ -47,7 +48,8 @@ def test_a_run_without_a_bug_is_told_in_words(summary: dict[str, Any]) -> None:
     text = page(summary)
     assert not PYTHON.search(text), PYTHON.search(text)
     assert "0 of 2 bugs (enough bugs) in runs/x" in text and "suite: 1 test in 1 file, 0.3 s a run" in text
-    assert "why not more: of 5 episodes 3 gave up, 2 failed a check (by check: 2 inverse mutation)" in text
+    said = "why not more: of 5 episodes 3 gave up, 2 failed a check (by check: 2 inverse mutation)"
+    assert f"{said}: nothing is left to change (3 times)" in text
     assert "took" not in text
 
 
