@@ -13,7 +13,7 @@ from selfplay.rollout.injector import Mix, mix_named, strategies_of
 from selfplay.rollout.players import SCRIPTED, Player, ScriptedPlayer
 from selfplay.rollout.retries import again
 from selfplay.sandbox import Backend
-from selfplay.scripted.injector.impossible import impossible
+from selfplay.scripted.injector.impossible import impossible, too_few_tests
 from selfplay.scripted.injector.repository_knowledge import known_of
 from selfplay.scripted.injector.sources import Sources
 from selfplay.scripted.injector.survey import Survey
@@ -43,7 +43,9 @@ def player_for(
 ) -> tuple[Player, Chances]:
     """Who plays in this repository, and the chances of the episodes. `lost`: told of each sandbox that was lost."""
     if order.policy not in SCRIPTED:
-        return player, Chances(order.strategy)
+        least = order.thresholds
+        few = too_few_tests(suite, least.min_passing_tests, least.min_failing_tests)
+        return player, Chances(order.strategy, few)
     known = again(lambda: known_of(prepared, suite, backend, say=say), lost)
     return ScriptedPlayer(order.policy, known), scripted_chances(order, suite, known)
 

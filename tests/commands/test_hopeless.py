@@ -11,10 +11,11 @@ from curriculum.test_store import result
 from run_fixtures import Command
 from scripted.injector.test_impossible import suite_of, survey
 
-from selfplay.commands.chances import Chances, planned, scripted_chances
+from selfplay.commands.chances import Chances, planned, player_for, scripted_chances
 from selfplay.commands.make_bugs import SAME_END, BugsWanted, _Loop
 from selfplay.commands.order import Order
 from selfplay.curriculum import Curriculum, open_curriculum
+from selfplay.repository import Suite
 from selfplay.validators import Thresholds
 
 SCRIPT = cast(Any, SimpleNamespace(repository="", player="scripted"))
@@ -65,6 +66,19 @@ def test_what_cannot_succeed_is_left_out_of_the_mix() -> None:
     assert both == Chances("mix")
     none = scripted_chances(replace(ORDER, thresholds=Thresholds(1000)), suite_of(10), survey("shop.py"))
     assert none.why_not == "the suite has 10 usable tests, --min-passing asks for 1000"
+
+
+@pytest.mark.parametrize(
+    ("suite", "why"),
+    [
+        (suite_of(10), "the suite has 10 usable tests, --min-passing asks for 1000"),
+        (Suite((), {}, runner="", why="no runner is known"), ""),
+    ],
+)
+def test_a_model_is_not_asked_for_what_no_suite_holds(suite: Suite, why: str) -> None:
+    """Where nobody measured the suite, a model has to find the tests itself, and may find more."""
+    order, nothing = replace(ORDER, policy="openai:m", thresholds=Thresholds(1000)), cast(Any, None)
+    assert player_for(order, nothing, nothing, suite, print, nothing) == (None, Chances("mix", why))
 
 
 def test_a_resumed_run_plans_as_the_one_before(tmp_path: Path) -> None:
