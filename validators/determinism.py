@@ -10,8 +10,9 @@ Two runs reveal a test that fails half of the time only half of the time. So onc
 from types import ModuleType
 
 from selfplay.artifact import Artifact, Verdict
+from selfplay.formatting import count
 from selfplay.validators import bug, inverse_mutation, test_script, weakening
-from selfplay.validators.common import count, fails, few, passes, unusable, variant
+from selfplay.validators.common import fails, few, passes, unusable, variant
 from selfplay.validators.thresholds import Thresholds
 from selfplay.workbench import TestRun, Workbench
 

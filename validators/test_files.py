@@ -5,8 +5,9 @@ path decides what is a test file (`patches.is_test_file`), so that listing code 
 """
 
 from selfplay.artifact import Artifact, Verdict
+from selfplay.formatting import count
 from selfplay.patches import PatchError, is_test_file, parse
-from selfplay.validators.common import count, fails, few, passes
+from selfplay.validators.common import fails, few, passes
 from selfplay.validators.thresholds import Thresholds
 from selfplay.workbench import Workbench
 
@@ -34,4 +35,5 @@ def check(artifact: Artifact, bench: Workbench, thresholds: Thresholds) -> Verdi
         return fails(NAME, f"test_files.txt lists {few(found.missing)}, which the original does not have")
     if found.refusal:
         return fails(NAME, found.refusal)
-    return passes(NAME, f"{count(len(artifact.test_files), 'test file')} exist and cover the weakening")
+    there = count(len(artifact.test_files), "test file exists", "test files exist")
+    return passes(NAME, f"{there}, and the weakening touches no other")

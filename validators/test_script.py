@@ -1,7 +1,8 @@
 """Check 3. On the original the script ends in time, enough tests pass, and none of the chosen tests fails."""
 
 from selfplay.artifact import Artifact, Verdict
-from selfplay.validators.common import count, fails, few, passes
+from selfplay.formatting import count
+from selfplay.validators.common import fails, few, passes
 from selfplay.validators.thresholds import Thresholds
 from selfplay.workbench import Workbench
 
@@ -23,5 +24,5 @@ def check(artifact: Artifact, bench: Workbench, thresholds: Thresholds) -> Verdi
     if len(clean.passed) < thresholds.min_passing_tests:
         found = count(len(clean.passed), "test")
         return fails(NAME, f"only {found} pass on the original; at least {thresholds.min_passing_tests} are asked")
-    reason = f"{count(len(clean.passed), 'test')} pass on the original in {clean.seconds:.2f} s"
+    reason = f"{count(len(clean.passed), 'test passes', 'tests pass')} on the original in {clean.seconds:.2f} s"
     return passes(NAME, reason, passing=len(clean.passed), exit_code=clean.exit_code)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from selfplay.artifact.reading import MissingError, UntrustedDataError, read_below
 from selfplay.errors import SelfplayError
+from selfplay.formatting import count
 from selfplay.plain_text import MAX_PATH, decode, encode, safe_relative
 
 FILE_NAMES = {
@@ -81,7 +82,7 @@ def from_texts(texts: Mapping[str, bytes], *, weakened: bool = True) -> Artifact
         if len(texts[name]) > MAX_FILE_BYTES:
             raise ArtifactError(f"{name} is {len(texts[name])} bytes; at most {MAX_FILE_BYTES} are taken")
         if (lines := texts[name].count(b"\n")) > MAX_LINES:
-            raise ArtifactError(f"{name} has {lines} lines; at most {MAX_LINES} are taken")
+            raise ArtifactError(f"{name} has {count(lines, 'line')}; at most {MAX_LINES} are taken")
         if not texts[name].strip():
             raise ArtifactError(f"{name} is empty")
     content: dict[str, str] = {field: decode(texts[name]) for field, name in names.items()}

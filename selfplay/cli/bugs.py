@@ -46,7 +46,7 @@ def validate(
                     print_page(verdict_table(result.id, result.verdicts))
                 watcher.done(f"{len(results)} of {total}: {result.id} {'valid' if result.valid else 'not valid'}")
         except KeyboardInterrupt:
-            watcher.say(f"interrupted: {len(results)} of {total} were checked")
+            watcher.say(f"interrupted: {len(results)} of {total} checked")
             raise typer.Exit(INTERRUPTED) from None
     if as_json:
         print_json([result.to_json() for result in sorted(results, key=lambda one: one.id)])

@@ -31,6 +31,7 @@ from selfplay.commands.order import Order, repository_settings
 from selfplay.commands.storing import keep_original
 from selfplay.commands.training.request import repository_runs
 from selfplay.curriculum import Curriculum, RunProgress
+from selfplay.formatting import count
 from selfplay.loop.machine import Cluster
 from selfplay.repository import Prepared, Suite, write_original
 from selfplay.rollout.injector import strategies_of, strategy_of
@@ -66,7 +67,7 @@ async def _made(
     """Make the bugs of all repositories, as many at once as there are hosts."""
     wanted, ends = every_core(), Ends(pool, watcher.say)
     async with AsyncExitStack() as stack:
-        watcher.say(f"opening hosts: {wanted.hosts}, of {wanted.host_cpus} cores each")
+        watcher.say(f"opening hosts: {wanted.hosts}, of {count(wanted.host_cpus, 'core')} each")
         opening = partial(_opened, base, _begun(orders, pool), isolation, wanted.host_cpus)
         hosts = Hosts(host_actors(wanted), opening, wanted.host_episodes, pool.episodes.keys, SECONDS)
         stack.push_async_callback(hosts.close)

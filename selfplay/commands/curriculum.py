@@ -117,8 +117,9 @@ def estimate(suite: Suite, order: Order) -> str:
     seconds = SURVEY_RUNS * suite.wall_seconds + order.bugs * bug / one_per_core(order.workers)
     parts = {"failing": len(suite.failing), "varying": len(suite.flaky), "files left out": len(suite.left_out)}
     out = tally(parts)
+    passing = count(len(suite.seconds), "test passes", "tests pass")
     return (
-        f"{count(len(suite.seconds), 'test')} pass in {spoken(suite.wall_seconds)}{f' ({out})' if out else ''}: "
+        f"{passing} in {spoken(suite.wall_seconds)}{f' ({out})' if out else ''}: "
         f"{count(order.bugs, 'bug')} may take {spoken(max(60.0, seconds))}"
     )
 

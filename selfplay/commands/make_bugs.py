@@ -116,5 +116,6 @@ class _Loop:
         """How every strategy ended again and again; empty while one did not."""
         if not self.same or not all(len(ends) >= SAME_END and ends[-1] for ends in self.same.values()):
             return ""
-        ends = [f"{len(ends)} episodes of {name} all ended with: {ends[-1]}" for name, ends in self.same.items()]
+        same = self.same.items()
+        ends = [f"{count(len(ends), 'episode')} of {name} all ended with: {ends[-1]}" for name, ends in same]
         return f"the last {'; the last '.join(ends)}"

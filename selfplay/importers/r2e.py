@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from selfplay import patches
 from selfplay.artifact.decoding import parse_json, typed
+from selfplay.formatting import count
 from selfplay.importers.r2e_commit import Commit, diff_of
 from selfplay.importers.r2e_runs import FOLDER, decided, summary
 from selfplay.importers.rows import DatasetRow, ImportRefused
@@ -109,7 +110,9 @@ def _made(runs: Runs) -> dict[str, str]:
         return {}
     names = runs.test_file_names
     if len(names) != len(runs.test_file_codes):
-        raise ImportRefused(f"it names {len(names)} files of tests and has the texts of {len(runs.test_file_codes)}")
+        raise ImportRefused(
+            f"it names {count(len(names), 'file')} of tests and has {count(len(runs.test_file_codes), 'text')}"
+        )
     if odd := next((name for name in names if not _FILE.fullmatch(name)), None):
         raise ImportRefused(f"{odd[:100]!r} is no name of a file of tests")
     if len({name.lower() for name in names}) < len(names):
@@ -132,7 +135,7 @@ def _tests(columns: Columns, runs: Runs, made: Mapping[str, str]) -> tuple[tuple
     if not fails:
         raise ImportRefused("it has no test that failed before its commit, passed after it and is expected to pass")
     if len(tests) > MOST_TESTS:
-        raise ImportRefused(f"it has {len(tests)} tests; at most {MOST_TESTS} are taken")
+        raise ImportRefused(f"it has {count(len(tests), 'test')}; at most {MOST_TESTS} are taken")
     if odd := next((test for test in tests if not TEST.fullmatch(test)), None):
         raise ImportRefused(f"{odd[:100]!r} is not the id of a pytest test")
     if lost := next((file for file in map(file_of, tests) if file.startswith(f"{FOLDER}/") and file not in made), None):

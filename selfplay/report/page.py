@@ -79,11 +79,12 @@ def _heading(bug: Bug, solved: Mapping[str, Mapping[str, int]] | None) -> Text:
     lineage = ""
     if bug.attempt:
         lineage = f", order 2: {bug.parent} and attempt {bug.attempt.number} of {bug.attempt.policy}"
+    passing = count(len(bug.pass_to_pass), "still passes", "still pass")
     lines = [
         f"{bug.id}{lineage}",
         f"{bug.source} at {bug.revision} (tree {bug.tree_hash[:12]})",
         f"{bug.strategy} {_made_by(bug)}",
-        f"{_failing(bug)}, {len(bug.pass_to_pass)} still pass, {len(bug.flaky)} flaky{_hidden(bug)}",
+        f"{_failing(bug)}, {passing}, {len(bug.flaky)} flaky{_hidden(bug)}",
         *([] if solved is None else [f"solved: {', '.join(_solved(solved)) or 'no attempts yet'}"]),
     ]
     text = safe("\n".join(lines))

@@ -80,7 +80,7 @@ def unknown(known: Behaviour, said: Layer) -> Layer:
         return said
     alike = most_alike(known.right)
     if alike >= AGREE * len(known.right):
-        why = f"{alike} of {len(known.right)} inputs have the same answer, which a program may give to all"
+        why = f"{alike} of {count(len(known.right), 'input')} have the same answer, which a program may give to all"
     elif len(known.novel) < ENOUGH:
         why = f"of the inputs of {count(len(known.novel), 'call')} nothing stands in the tests, and {ENOUGH} are needed"
     elif known.reached[0] < HALF * known.reached[1]:
@@ -103,7 +103,7 @@ def apart(known: Behaviour, first: Outcomes, other: Outcomes) -> Layer | None:
     )
     if differing <= SAME * len(known.calls.sources):
         return None
-    why = f"what {differing} of {len(known.calls.sources)} calls do depends on the place that they are made in"
+    why = f"{differing} of {count(len(known.calls.sources), 'call')} gave another answer in another place"
     return caught("behaviour", why, 1)
 
 
@@ -113,7 +113,7 @@ def tiring(known: Behaviour, seen: Outcomes) -> Layer | None:
     found = worn(seen, {call: known.right[call] for call in known.calls.sources})
     if len(found) <= SAME * len(known.calls.sources):
         return None
-    why = f"what {len(found)} of {len(known.calls.sources)} calls do changes when they are made many times"
+    why = f"{len(found)} of {count(len(known.calls.sources), 'call')} gave another answer after many others"
     return caught("behaviour", why, 1)
 
 
@@ -127,7 +127,8 @@ def judge(known: Behaviour, seen: Outcomes) -> Layer:
     every, right, wrong = said.counted, said.right, said.wrong
     if every < ENOUGH:
         gone = len(known.right) - every
-        return replace(unavailable(name, f"what {gone} of {len(known.right)} probes call is not there"), runs=1)
+        why = f"the code that {gone} of {count(len(known.right), 'probe')} would run is not there"
+        return replace(unavailable(name, why), runs=1)
     if wrong > SAME * every:
         return caught(
             name, f"on {wrong:.3g} of {every} inputs that no test holds it does what the buggy program does", 1
