@@ -1,5 +1,6 @@
 """Numbers and counts in words: one file, two files. Depends only on the standard library."""
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -11,9 +12,14 @@ def count(number: int, noun: str, plural: str = "") -> str:
 
 def tally(counts: Mapping[str, int], words: Mapping[str, str] | None = None) -> str:
     """`40 gave up, 2 failed a check`: the counts above zero, largest first. `words`: the text for a name; for other
-    names underscores are replaced by blanks."""
+    names see `spaced`."""
     found = sorted(((n, name) for name, n in counts.items() if n), key=lambda item: (-item[0], item[1]))
-    return ", ".join(f"{n} {(words or {}).get(name) or name.replace('_', ' ')}" for n, name in found)
+    return ", ".join(f"{n} {(words or {}).get(name) or spaced(name)}" for n, name in found)
+
+
+def spaced(name: str) -> str:
+    """A name of ours as words, `touches-tests` as `touches tests`; another text as it is."""
+    return re.sub(r"[_-]+", " ", name) if re.fullmatch(r"[\w-]+", name) else name
 
 
 def spoken(seconds: float) -> str:

@@ -106,6 +106,7 @@ def _grade_run(
     """Grade a file of predictions; returns whether all are resolved."""
     from selfplay.commands.predictions import grade_predictions, read_predictions
     from selfplay.oracle.assurance import settled
+    from selfplay.oracle.grades import reason_in_words
     from selfplay.report.progress import LiveWatcher
     from selfplay.report.tables import grades_table
     from selfplay.rollout.scheduler import one_per_core
@@ -118,7 +119,7 @@ def _grade_run(
         )
         for bug, graded in found:
             grades[bug] = settled(graded, weak)
-            watcher.done(f"{bug}: {grades[bug].reason}")
+            watcher.done(f"{bug}: {reason_in_words(grades[bug].reason)}")
     ordered = dict(sorted(grades.items()))
     print_either(as_json, {bug: graded.to_json() for bug, graded in ordered.items()}, lambda: grades_table(ordered))
     return all(graded.resolved for graded in grades.values())

@@ -84,7 +84,7 @@ def test_attempts_and_second_order_bugs_are_told_in_words(summary: dict[str, Any
                  "quality": {**summary["quality"], "second_order": second, "audited": 3, "leaking": 1,
                              "not_auditable": ["x"]}})  # fmt: skip
     assert "3 solved never, 1 solved once, 1 solved 5 times" in text and "1 of 2" in text
-    assert "1; not promoted: 2 duplicate, 1 touches-tests" in text and "3, 1 leaks, 1 cannot be audited" in text
+    assert "1; not promoted: 2 duplicate, 1 touches tests" in text and "3, 1 leaks, 1 cannot be audited" in text
     assert "attempt 0 of openai:m" in text and "gold 1 of 1" not in text
 
 
