@@ -4,6 +4,15 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+SHOWN = 200
+"""Characters of a path in a message; of a longer path both ends are shown."""
+
+
+def shortened(path: object) -> str:
+    """A path shortened for a message."""
+    text = str(path)
+    return text if len(text) <= SHOWN else f"{text[: SHOWN // 2]}...{text[-SHOWN // 2 :]}"
+
 
 def count(number: int, noun: str, plural: str = "") -> str:
     """`1 file`, `2 files`, `0 files`; `plural` where adding an s is wrong."""

@@ -4,11 +4,13 @@ Deviation from the paper: the appendix names three of the files differently; our
 `bug_inject.diff` and `test_weaken.diff`. Texts are kept byte for byte: undecodable bytes become surrogates.
 """
 
+import contextlib
 import hashlib
 import os
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from itertools import takewhile
 from pathlib import Path
 
 from selfplay.artifact.reading import MissingError, UntrustedDataError, read_below
@@ -130,6 +132,18 @@ def save(artifact: Artifact, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in artifact.texts().items():
         write_atomically(folder / name, encode(text))
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder and those above it. Where one cannot be made, the ones above it go again."""
+    missing = list(takewhile(lambda place: not os.path.lexists(place), (folder, *folder.parents)))
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        for place in missing:
+            with contextlib.suppress(OSError):  # of another process meanwhile, or never made
+                place.rmdir()
+        raise
 
 
 def write_atomically(path: Path, data: bytes) -> None:

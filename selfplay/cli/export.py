@@ -8,7 +8,7 @@ import typer
 from selfplay.cli.app import app
 from selfplay.cli.conflicts import refuse
 from selfplay.cli.output import print_json, print_line
-from selfplay.formatting import count
+from selfplay.formatting import count, shortened
 
 if TYPE_CHECKING:
     from selfplay.commands.export import Exported, Form, Statement
@@ -63,7 +63,7 @@ def export(
         tuple(run_dir), out, cast("Form", form), choice, read_split(split) if split else None,
         cast("Statement", statement), parquet,
     )  # fmt: skip
-    with LiveWatcher(f"writing {out.name}"):
+    with LiveWatcher(f"writing {shortened(out.name)}"):
         found = run_export(order)
     if as_json:
         print_json(found.to_json())

@@ -1,4 +1,4 @@
-"""What the injector is told is checked, is checked: each line has artifacts that a validator refuses for breaking it."""
+"""What the injector is told is checked, is: each line has artifacts that a validator refuses for breaking it."""
 
 import re
 
