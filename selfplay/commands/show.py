@@ -26,7 +26,9 @@ class SeenRun:
     steps: list[dict[str, Any]]
 
     def to_json(self) -> Any:
-        return {**self.summary, "steps": self.steps} if self.steps else self.summary
+        """`stopped` and `cost` are null until the run has written them."""
+        told = {"stopped": None, "cost": None, **self.summary}
+        return {**told, "steps": self.steps} if self.steps else told
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,8 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from rich.console import Group, RenderableType
+from rich.constrain import Constrain
+from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
@@ -14,11 +16,19 @@ from selfplay.oracle.grades import Grade, reason_in_words
 from selfplay.oracle.leak_audit.audit import Audit, AuditState
 from selfplay.plain_text import printable
 
+HEADING = 80
+"""Columns of a heading, also where a page has no end."""
+
 
 def short(policy: str) -> str:
     """A policy's name for a narrow column: for a model's folder only the last part."""
     kind, _, model = policy.partition(":")
     return f"{kind}:{PurePosixPath(model).name}" if model.startswith(("/", ".", "~")) else policy
+
+
+def heading(title: str) -> RenderableType:
+    """A line that begins a part of a page."""
+    return Constrain(Rule(title, align="left"), HEADING)
 
 
 def safe(value: object) -> Text:

@@ -65,7 +65,8 @@ def test_what_the_whole_run_took_is_what_its_cost_says(summary: dict[str, Any]) 
 
 def test_hidden_tests_are_told_in_words(summary: dict[str, Any]) -> None:
     def line(hidden: Any) -> str:
-        text = page({**summary, "quality": {**summary["quality"], "hidden_share": hidden}})
+        figures = {**summary["figures"], "bugs": 1}
+        text = page({**summary, "figures": figures, "quality": {**summary["quality"], "hidden_share": hidden}})
         return next(row for row in text.splitlines() if "share of F2P hidden" in row)
 
     nothing = {"least": 0, "median": 0, "mean": 0, "most": 0}
@@ -110,3 +111,13 @@ def test_tasks_of_others_are_told_as_tasks(summary: dict[str, Any]) -> None:
     text = page({**summary, "imported": [row], "repositories": []})
     assert "Imported tasks" in text and "shop__shop-1" in text and "scripted 1 of 2" in text
     assert "no bugs to tell of" not in text and "worlds searched for leaks" in text
+
+
+def test_a_run_without_a_bug_has_a_sentence_and_no_tables(summary: dict[str, Any]) -> None:
+    text = page(summary)
+    assert "Verified bugs" not in text and "Quality" not in text and "no bugs to tell of" not in text
+    assert text.startswith("0 of 2 bugs (enough bugs) in runs/x")
+    first = {name: value for name, value in summary.items() if name not in FACTS}
+    assert page(first).strip() == "no bug in runs/x: 5 episodes so far"
+    none = {**first, "figures": {**summary["figures"], "episodes": 0}}
+    assert page(none).strip() == "no bug in runs/x: no episode is finished"
