@@ -44,6 +44,8 @@ def is_number(value: ast.expr) -> bool:
     """Whether it looks like one: a length, a sum, or a name that numbers have."""
     if isinstance(value, ast.Call):
         return isinstance(value.func, ast.Name) and value.func.id in ("len", "sum")
+    if isinstance(value, ast.BinOp):
+        return is_number(value.left) or is_number(value.right)
     return bool(NUMBER.search(ast.unparse(value)))
 
 
