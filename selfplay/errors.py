@@ -7,6 +7,12 @@ that escapes is a bug in our code and shows its traceback.
 from typing import Any
 
 
+def in_words(error: BaseException) -> str:
+    """What an error says, without the number that the operating system has for it."""
+    said = error.strerror if isinstance(error, OSError) else ""
+    return said or str(error) or type(error).__name__
+
+
 class SelfplayError(Exception):
     """Base of every error a user may see.
 

@@ -1,7 +1,17 @@
 """Numbers and counts in words: one file, two files. Depends only on the standard library."""
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
+
+SHOWN = 200
+"""Characters of a path in a message; of a longer path both ends are shown."""
+
+
+def shortened(path: object) -> str:
+    """A path shortened for a message."""
+    text = str(path)
+    return text if len(text) <= SHOWN else f"{text[: SHOWN // 2]}...{text[-SHOWN // 2 :]}"
 
 
 def count(number: int, noun: str, plural: str = "") -> str:
@@ -13,7 +23,12 @@ def tally(counts: Mapping[str, int], words: Mapping[str, str] | None = None) -> 
     """`40 gave up, 2 failed a check`: the counts above zero, largest first. `words`: name -> text; in other names
     blanks replace underscores."""
     found = sorted(((n, name) for name, n in counts.items() if n), key=lambda item: (-item[0], item[1]))
-    return ", ".join(f"{n} {(words or {}).get(name) or name.replace('_', ' ')}" for n, name in found)
+    return ", ".join(f"{n} {(words or {}).get(name) or spaced(name)}" for n, name in found)
+
+
+def spaced(name: str) -> str:
+    """A name of ours as words, `touches-tests` as `touches tests`; another text as it is."""
+    return re.sub(r"[_-]+", " ", name) if re.fullmatch(r"[\w-]+", name) else name
 
 
 def spoken(seconds: float) -> str:

@@ -14,6 +14,7 @@ def test_one_is_one(number: int, said: str) -> None:
 def test_a_tally_is_words_with_the_largest_first() -> None:
     assert tally({"invalid": 2, "gave_up": 40, "valid": 0}) == "40 gave up, 2 invalid"
     assert tally({"invalid": 1}, {"invalid": "failed a check"}) == "1 failed a check"
+    assert tally({"touches-tests": 1, "no world: a-b": 1}) == "1 no world: a-b, 1 touches tests"
     assert tally({}) == ""
 
 

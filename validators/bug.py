@@ -5,7 +5,8 @@ run.
 """
 
 from selfplay.artifact import Artifact, Verdict
-from selfplay.validators.common import count, failing, fails, few, passes, unusable, variant
+from selfplay.formatting import count
+from selfplay.validators.common import failing, fails, few, passes, unusable, variant
 from selfplay.validators.thresholds import Thresholds
 from selfplay.workbench import Workbench
 
@@ -26,5 +27,6 @@ def check(artifact: Artifact, bench: Workbench, thresholds: Thresholds) -> Verdi
         return fails(NAME, "no test that passed on the original still passes under the bug")
     gone = broken - buggy.failed
     said = {test: buggy.messages[test] for test in sorted(broken & buggy.messages.keys())[:MOST_MESSAGES]}
-    reason = f"{count(len(broken), 'test')} fail ({few(broken, 2)}), {len(survivors)} still pass"
+    reason = f"{count(len(broken), 'test fails', 'tests fail')} ({few(broken, 2)})"
+    reason += f", {count(len(survivors), 'still passes', 'still pass')}"
     return passes(NAME, reason, failing=len(broken), missing=len(gone), passing=len(survivors), messages=said)

@@ -17,11 +17,6 @@ def fails(check: str, reason: str, **details: Any) -> Verdict:
     return Verdict(check, False, reason, details=details)
 
 
-def count(number: int, noun: str) -> str:
-    """`1 test`, `2 tests`."""
-    return f"{number} {noun}" + ("" if number == 1 else "s")
-
-
 def few(items: Collection[str], shown: int = 3) -> str:
     """The first items in order, and the number of the others, so that a reason stays one line."""
     names = sorted(items)

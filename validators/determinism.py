@@ -10,8 +10,9 @@ are run `MORE` times again; most suites are stable and do not pay for that.
 from types import ModuleType
 
 from selfplay.artifact import Artifact, Verdict
+from selfplay.formatting import count
 from selfplay.validators import bug, inverse_mutation, test_script, weakening
-from selfplay.validators.common import count, fails, few, passes, unusable, variant
+from selfplay.validators.common import fails, few, passes, unusable, variant
 from selfplay.validators.thresholds import Thresholds
 from selfplay.workbench import TestRun, Workbench
 

@@ -6,9 +6,10 @@ count as one. For a bug in one file the variant is the original itself, whose ru
 """
 
 from selfplay.artifact import Artifact, Verdict
+from selfplay.formatting import count
 from selfplay.patches import FilePatch, join, units
 from selfplay.plain_text import shown
-from selfplay.validators.common import count, failing, fails, few, passes, variant
+from selfplay.validators.common import failing, fails, few, passes, variant
 from selfplay.validators.thresholds import Thresholds
 from selfplay.workbench import Workbench
 

@@ -5,7 +5,8 @@ parser.
 """
 
 from selfplay.artifact import Artifact, Verdict
-from selfplay.validators.common import count, fails, passes
+from selfplay.formatting import count
+from selfplay.validators.common import fails, passes
 from selfplay.validators.thresholds import Thresholds
 from selfplay.workbench import Workbench
 

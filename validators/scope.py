@@ -6,8 +6,9 @@ whether the diff applies.
 """
 
 from selfplay.artifact import Artifact, Verdict
+from selfplay.formatting import count
 from selfplay.patches import PatchError, is_test_file, parse
-from selfplay.validators.common import count, fails, few, passes
+from selfplay.validators.common import fails, few, passes
 from selfplay.validators.hints import find_hint
 from selfplay.validators.thresholds import Thresholds
 from selfplay.workbench import Workbench

@@ -6,8 +6,9 @@ code files.
 """
 
 from selfplay.artifact import Artifact, Verdict
+from selfplay.formatting import count
 from selfplay.patches import PatchError, is_test_file, parse
-from selfplay.validators.common import count, fails, few, passes
+from selfplay.validators.common import fails, few, passes
 from selfplay.validators.thresholds import Thresholds
 from selfplay.workbench import Workbench
 
@@ -35,4 +36,5 @@ def check(artifact: Artifact, bench: Workbench, thresholds: Thresholds) -> Verdi
         return fails(NAME, f"test_files.txt lists {few(found.missing)}, which the original does not have")
     if found.refusal:
         return fails(NAME, found.refusal)
-    return passes(NAME, f"{count(len(artifact.test_files), 'test file')} exist and cover the weakening")
+    there = count(len(artifact.test_files), "test file exists", "test files exist")
+    return passes(NAME, f"{there}, and the weakening touches no other")

@@ -1,7 +1,8 @@
 """Check 3. On the original the script ends in time, enough tests pass, and none of the chosen tests fails."""
 
 from selfplay.artifact import Artifact, Verdict
-from selfplay.validators.common import count, fails, few, passes
+from selfplay.formatting import count
+from selfplay.validators.common import fails, few, passes
 from selfplay.validators.thresholds import Thresholds
 from selfplay.workbench import Workbench
 
@@ -18,10 +19,10 @@ def check(artifact: Artifact, bench: Workbench, thresholds: Thresholds) -> Verdi
     if clean.stage:
         return fails(NAME, clean.error, log_tail=clean.log_tail)
     if clean.failed:
-        number = count(len(clean.failed), "test")
-        return fails(NAME, f"{number} fail on the original: {few(clean.failed)}", failed=sorted(clean.failed)[:50])
+        fail = count(len(clean.failed), "test of the original fails", "tests of the original fail")
+        return fails(NAME, f"{fail}: {few(clean.failed)}", failed=sorted(clean.failed)[:50])
     if len(clean.passed) < thresholds.min_passing_tests:
-        found = count(len(clean.passed), "test")
-        return fails(NAME, f"only {found} pass on the original; at least {thresholds.min_passing_tests} are required")
-    reason = f"{count(len(clean.passed), 'test')} pass on the original in {clean.seconds:.2f} s"
+        found = count(len(clean.passed), "test passes", "tests pass")
+        return fails(NAME, f"only {found} on the original; at least {thresholds.min_passing_tests} are required")
+    reason = f"{count(len(clean.passed), 'test passes', 'tests pass')} on the original in {clean.seconds:.2f} s"
     return passes(NAME, reason, passing=len(clean.passed), exit_code=clean.exit_code)

@@ -11,8 +11,9 @@ and one 4, each a case of a failing test.
 """
 
 from selfplay.artifact import Artifact, Verdict
+from selfplay.formatting import count
 from selfplay.patches import PatchError, parse
-from selfplay.validators.common import count, failing, fails, few, function_of, passes, unusable, variant
+from selfplay.validators.common import failing, fails, few, function_of, passes, unusable, variant
 from selfplay.validators.hints import find_hint
 from selfplay.validators.thresholds import Thresholds
 from selfplay.workbench import Workbench
@@ -41,7 +42,7 @@ def check(artifact: Artifact, bench: Workbench, thresholds: Thresholds) -> Verdi
     if reason := _too_much(lost, len(survivors), broken, thresholds.max_lost_share):
         return fails(NAME, reason, lost=len(lost))
     reason = f"hides {len(passing) + len(gone)} of {count(len(broken), 'failing test')}"
-    reason += f": {len(passing)} pass, {len(gone)} are gone"
+    reason += f": {count(len(passing), 'passes', 'pass')}, {count(len(gone), 'is gone', 'are gone')}"
     reason += f"; {count(len(lost), 'passing case')} went with them" if lost else ""
     visible = len(broken & weakened.failed)
     return passes(NAME, reason, passing=len(passing), gone=len(gone), visible=visible, lost=len(lost))

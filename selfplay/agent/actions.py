@@ -4,6 +4,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from selfplay.formatting import count
+
 
 class Finish(StrEnum):
     """Why an episode ended."""
@@ -67,7 +69,7 @@ class Budget:
 
     @property
     def text(self) -> str:
-        return f"[{self.calls} calls and {max(0, round(self.seconds))} s left]"
+        return f"[{count(self.calls, 'call')} and {max(0, round(self.seconds))} s left]"
 
 
 @dataclass(frozen=True)

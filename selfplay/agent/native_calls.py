@@ -7,6 +7,7 @@ from selfplay.agent.actions import Call, Malformed, cap
 from selfplay.agent.call_format import MOST_SAID
 from selfplay.agent.model import NativeCall
 from selfplay.agent.toolset import Toolset
+from selfplay.formatting import count
 
 
 def _refused(name: str) -> None:
@@ -21,7 +22,9 @@ def read(calls: Sequence[NativeCall], said: str, toolset: Toolset, cut_off: bool
     if not calls:
         return None
     if len(calls) > 1:
-        return Malformed(words, f"Your message holds {len(calls)} calls. Nothing was run. Make one call a message.")
+        return Malformed(
+            words, f"Your message holds {count(len(calls), 'call')}. Nothing was run. Make one call a message."
+        )
     name = calls[0].name
     try:
         arguments = json.loads(calls[0].arguments or "{}", parse_constant=_refused)

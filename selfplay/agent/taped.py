@@ -10,6 +10,7 @@ from selfplay.agent.model import Message
 from selfplay.agent.tape import SampledSpan, Segment
 from selfplay.agent.trajectory import Trajectory, TrajectoryError
 from selfplay.errors import SelfplayError
+from selfplay.formatting import count
 
 TRAIN_ITS_OWN = "Train the model that played it."
 
@@ -43,7 +44,9 @@ def taped_answers(trajectory: Trajectory, name: str) -> list[TapedAnswer]:
     spans = [(number, span) for number, segment in enumerate(segments) for span in _stretches(segment)]
     answers = [m for conversation in trajectory.record.conversations for m in conversation if m.role == "assistant"]
     if len(spans) != len(answers) or not spans:
-        raise TrajectoryError(f"{name}: {len(spans)} sampled parts on the tape, {len(answers)} answers")
+        raise TrajectoryError(
+            f"{name}: {count(len(spans), 'sampled part')} on the tape, {count(len(answers), 'answer')}"
+        )
     if any(one.start == 0 for _, one in spans):
         raise TrajectoryError(f"{name}: it begins with an answer instead of a prompt")
     sampled = sum(segment.mask.count(1) for segment in segments)

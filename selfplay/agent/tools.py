@@ -12,6 +12,7 @@ from typing import Any
 from selfplay.agent import call_forms
 from selfplay.agent.actions import cap
 from selfplay.agent.toolset import COMMAND_SECONDS, BadCall, Tool, ToolContext, ToolFailed, ToolResult, Toolset
+from selfplay.formatting import count
 from selfplay.plain_text import decode, encode
 from selfplay.sandbox import WORKDIR, Completed, Sandbox, SandboxError, SandboxGone
 from selfplay.sandbox.kill_detection import unless_killed
@@ -59,7 +60,7 @@ def edit(arguments: Mapping[str, Any], context: ToolContext) -> ToolResult:
         raise ToolFailed(f"`old` does not occur in {path}; it must occur exactly once")
     if content.find(old, at + 1) >= 0:  # finds overlapping places too
         times = max(2, content.count(old))
-        raise ToolFailed(f"`old` occurs {times} times in {path}; it must occur exactly once")
+        raise ToolFailed(f"`old` occurs {count(times, 'time')} in {path}; it must occur exactly once")
     _write(context, path, content[:at] + new + content[at + len(old) :])
     return ToolResult(f"edited {path}")
 

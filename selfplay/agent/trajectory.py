@@ -137,6 +137,11 @@ def _plain(value: Any) -> Any:
 def load(path: Path, *, linked: bool = True) -> Trajectory:
     """Read a trajectory file, which is untrusted: within bounds (`lines.py`), checking each field's type. `linked`: the
     path may be a link, as for a file that the user names. Raises `TrajectoryError`."""
+    return load_with_rollout(path, linked=linked)[0]
+
+
+def load_with_rollout(path: Path, *, linked: bool = True) -> tuple[Trajectory, dict[str, Any] | None]:
+    """As `load`, with the rollout header of the first line, if there is one."""
     try:
         with opened_named(path, MOST_PACKED) if linked else opened_below(path.parent, path.name, MOST_PACKED) as stream:
             return _read(json_lines(stream, str(path), path.suffix == ".zst"), path)
@@ -149,8 +154,8 @@ def load(path: Path, *, linked: bool = True) -> Trajectory:
 HOLDS = "A trajectory holds JSON lines, the first of which describes an episode."
 
 
-def _read(lines: Iterator[dict[str, Any]], path: Path) -> Trajectory:
-    """The trajectory; each line is turned into its value before the next one is read."""
+def _read(lines: Iterator[dict[str, Any]], path: Path) -> tuple[Trajectory, dict[str, Any] | None]:
+    """The trajectory and its rollout; each line is turned into its value before the next one is read."""
     head = next(lines, None)
     if head is None:
         raise ValueError("no line")
@@ -165,7 +170,10 @@ def _read(lines: Iterator[dict[str, Any]], path: Path) -> Trajectory:
             steps.append(_step(line))
     record = _record(head.get("record", {}), tuple(segments))
     known = {**_known(Trajectory, head), "finish": Finish(head["finish"])}
-    return checked(Trajectory(**known, steps=tuple(steps), record=record))
+    rollout = head.get("rollout")
+    if rollout is not None and not isinstance(rollout, dict):
+        raise ValueError("a rollout that is no object")
+    return checked(Trajectory(**known, steps=tuple(steps), record=record)), rollout
 
 
 def _known(kind: type[Any], line: dict[str, Any]) -> dict[str, Any]:

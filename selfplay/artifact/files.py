@@ -4,15 +4,18 @@ Deviation from the paper: its appendix uses other names for `test_parser.py`, `b
 Texts are kept byte for byte: undecodable bytes become surrogates.
 """
 
+import contextlib
 import hashlib
 import os
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from itertools import takewhile
 from pathlib import Path
 
 from selfplay.artifact.reading import MissingError, UntrustedDataError, read_below
 from selfplay.errors import SelfplayError
+from selfplay.formatting import count
 from selfplay.plain_text import MAX_PATH, decode, encode, safe_relative
 
 FILE_NAMES = {
@@ -81,7 +84,7 @@ def from_texts(texts: Mapping[str, bytes], *, weakened: bool = True) -> Artifact
         if len(texts[name]) > MAX_FILE_BYTES:
             raise ArtifactError(f"{name} is {len(texts[name])} bytes; at most {MAX_FILE_BYTES} are taken")
         if (lines := texts[name].count(b"\n")) > MAX_LINES:
-            raise ArtifactError(f"{name} has {lines} lines; at most {MAX_LINES} are taken")
+            raise ArtifactError(f"{name} has {count(lines, 'line')}; at most {MAX_LINES} are taken")
         if not texts[name].strip():
             raise ArtifactError(f"{name} is empty")
     content: dict[str, str] = {field: decode(texts[name]) for field, name in names.items()}
@@ -129,6 +132,18 @@ def save(artifact: Artifact, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in artifact.texts().items():
         write_atomically(folder / name, encode(text))
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder and those above it. Where one cannot be made, the ones above it go again."""
+    missing = list(takewhile(lambda place: not os.path.lexists(place), (folder, *folder.parents)))
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        for place in missing:
+            with contextlib.suppress(OSError):  # of another process meanwhile, or never made
+                place.rmdir()
+        raise
 
 
 def write_atomically(path: Path, data: bytes) -> None:

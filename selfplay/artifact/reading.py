@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import IO
 
 from selfplay.errors import SelfplayError
+from selfplay.formatting import shortened
 from selfplay.plain_text import safe_relative
 
 MIB = 1024 * 1024
@@ -54,7 +55,7 @@ def opened_below(folder: Path, name: str, most: int) -> Iterator[IO[bytes]]:
     except OSError as error:
         if os.path.islink(path):  # noqa: PTH114 - a name of any length
             raise UntrustedDataError(f"{path} is not a regular file", LINKS) from error
-        raise UntrustedDataError(f"{path} cannot be read: {error.strerror}") from error
+        raise UntrustedDataError(f"{shortened(path)} cannot be read: {error.strerror}") from error
     with _checked(number, path, most) as stream:
         yield stream
 
@@ -98,7 +99,7 @@ def existing_folder(root: Path, *names: str) -> Path | None:
         except FileNotFoundError:
             return None
         except OSError as error:
-            raise UntrustedDataError(f"{place} cannot be read: {error.strerror}") from error
+            raise UntrustedDataError(f"{shortened(place)} cannot be read: {error.strerror}") from error
         if not stat.S_ISDIR(mode):
             raise UntrustedDataError(f"{place} is not a folder", LINKS)
     return place
@@ -121,7 +122,7 @@ def listed_below(root: Path, *names: str, most: int = MOST_ENTRIES) -> list[str]
     try:
         folder = _folder_opened(root, names)
     except OSError as error:
-        raise UntrustedDataError(f"{root.joinpath(*names)} cannot be read: {error.strerror}") from error
+        raise UntrustedDataError(f"{shortened(root.joinpath(*names))} cannot be read: {error.strerror}") from error
     try:
         with os.scandir(folder) as entries:
             for entry in entries:
@@ -175,7 +176,7 @@ def _whole(stream: IO[bytes], path: Path, most: int) -> bytes:
         if len(data) > size:
             data += stream.read(most + 1 - len(data))
     except OSError as error:
-        raise UntrustedDataError(f"{path} cannot be read: {error.strerror}") from error
+        raise UntrustedDataError(f"{shortened(path)} cannot be read: {error.strerror}") from error
     if len(data) > most:  # it grew meanwhile, or the file system reports no sizes
         raise UntrustedDataError(f"{path} is larger than {most} bytes")
     return data

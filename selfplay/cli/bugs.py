@@ -14,6 +14,7 @@ from selfplay.cli.weak import WeakOption, weak_chosen
 
 if TYPE_CHECKING:
     from selfplay.oracle.assurance import Weak
+    from selfplay.oracle.leak_audit.audit import Audit
     from selfplay.sandbox import Backend
 
 
@@ -46,7 +47,7 @@ def validate(
                     print_page(verdict_table(result.id, result.verdicts))
                 watcher.done(f"{len(results)} of {total}: {result.id} {'valid' if result.valid else 'not valid'}")
         except KeyboardInterrupt:
-            watcher.say(f"interrupted: {len(results)} of {total} were checked")
+            watcher.say(f"interrupted: {len(results)} of {total} checked")
             raise typer.Exit(INTERRUPTED) from None
     if as_json:
         print_json([result.to_json() for result in sorted(results, key=lambda one: one.id)])
@@ -106,6 +107,7 @@ def _grade_run(
     """Grade a file of predictions; returns whether all are resolved."""
     from selfplay.commands.predictions import grade_predictions, read_predictions
     from selfplay.oracle.assurance import settled
+    from selfplay.oracle.grades import reason_in_words
     from selfplay.report.progress import LiveWatcher
     from selfplay.report.tables import grades_table
     from selfplay.rollout.scheduler import one_per_core
@@ -118,7 +120,7 @@ def _grade_run(
         )
         for bug, graded in found:
             grades[bug] = settled(graded, weak)
-            watcher.done(f"{bug}: {grades[bug].reason}")
+            watcher.done(f"{bug}: {reason_in_words(grades[bug].reason)}")
     ordered = dict(sorted(grades.items()))
     print_either(as_json, {bug: graded.to_json() for bug, graded in ordered.items()}, lambda: grades_table(ordered))
     return all(graded.resolved for graded in grades.values())
@@ -126,21 +128,38 @@ def _grade_run(
 
 @app.command()
 def audit(
-    bug_dir: Annotated[Path, typer.Argument(help="The folder of one bug.")],
+    path: Annotated[Path, typer.Argument(help="A bug's folder, or a run's.")],
     sandbox: SandboxOption = "bubblewrap",
     image: ImageOption = None,
     runtime: RuntimeOption = None,
     trust: TrustOption = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
 ) -> None:
-    """Search the solver's world for copies of the answer. Exit 0: clean, 1: it leaks, 2: cannot be audited."""
+    """Search the solver's world for copies of the answer. Exit 0: clean, 1: one leaks, 2: one cannot be audited."""
     from selfplay.commands.grade import audit_bug
-    from selfplay.oracle.leak_audit.audit import AuditState
+    from selfplay.curriculum.stored_bugs import bug_folders
     from selfplay.report.progress import LiveWatcher
     from selfplay.report.tables import audit_table
 
-    trust = trusted(bug_dir, trust)
-    with LiveWatcher("searching the solver's world"):
-        audited = audit_bug(bug_dir, opened(sandbox, image, runtime), trust=trust)
-    print_either(as_json, audited.to_json(), lambda: audit_table(bug_dir.name, audited))
-    raise typer.Exit({AuditState.CLEAN: 0, AuditState.LEAKS: 1, AuditState.NOT_AUDITABLE: 2}[audited.state])
+    trust = trusted(path, trust)
+    folders, found = bug_folders(path), dict[str, "Audit"]()
+    backend = opened(sandbox, image, runtime)
+    with LiveWatcher("searching the solver's world") as watcher:
+        if len(folders) > 1:
+            watcher.expect(len(folders), "searching the solvers' worlds")
+        for folder in folders:
+            found[folder.name] = audit_bug(folder, backend, trust=trust)
+            if len(folders) > 1:
+                watcher.done(f"{folder.name}: {found[folder.name].state.replace('-', ' ')}")
+    if as_json:
+        every = [{"id": name, **one.to_json()} for name, one in found.items()]
+        print_json(found[path.name].to_json() if folders == [path] else every)
+    else:
+        for name, one in found.items():
+            print_page(audit_table(name, one))
+    raise typer.Exit(_audited([one.state.value for one in found.values()]))
+
+
+def _audited(states: list[str]) -> int:
+    """The exit code: 1 where a world leaks, else 2 where one cannot be audited."""
+    return 1 if "leaks" in states else 2 if "not-auditable" in states else 0

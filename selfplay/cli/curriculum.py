@@ -99,6 +99,8 @@ def _without_releases(source: str, listed: bool, releases: int | None) -> bool:
 
 
 def _refuse_combinations(order: int, attempts: int | None, policy: str, strategy: str) -> None:
+    solver = f"{policy} only solves: it goes with `selfplay solve`, and scripted or a model makes bugs"
+    refuse(policy in ("search", "naive"), "--policy", solver)
     refuse(attempts and order == 1, "--attempts", "needs --order 2, which attempts the bugs")
     refuse(strategy == "feature" and ":" not in policy, "--strategy", f"the policy {policy} adds no features")
 

@@ -8,18 +8,13 @@ import typer
 from selfplay.cli.app import app
 from selfplay.cli.conflicts import refuse
 from selfplay.cli.output import print_json, print_line
-from selfplay.formatting import count
+from selfplay.formatting import count, shortened
 
 if TYPE_CHECKING:
     from selfplay.commands.export import Exported, Form, Statement
 
-AsParquet = Annotated[
-    bool | None,
-    typer.Option(
-        "--parquet/--jsonl",
-        help="Tables as Parquet (needs pyarrow) or JSON lines; if not given, JSON lines up to 500 MB.",
-    ),
-]
+AsParquet = Annotated[bool, typer.Option("--parquet", help="Tables as Parquet, which needs pyarrow.")]
+AsLines = Annotated[bool, typer.Option("--jsonl", help="Tables as JSON lines; if neither is given, that up to 500 MB.")]
 FORMS = ("swebench", "swesmith", "r2e", "harbor", "hf")
 
 
@@ -42,13 +37,15 @@ def export(
     statement: Annotated[
         str, typer.Option(help="The agent's statement: ssr (the tests as a diff), or plain (the failures in words).")
     ] = "ssr",
-    parquet: AsParquet = None,
+    parquet: AsParquet = False,
+    jsonl: AsLines = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the counts as JSON.")] = False,
 ) -> None:
     """The bugs of runs as a dataset of another tool's format, with all that is needed to run them. The same pool gives
     the same bytes."""
     refuse(form not in FORMS, "--format", f"is one of {', '.join(FORMS)}")
     refuse(statement not in ("ssr", "plain"), "--statement", "is ssr or plain")
+    refuse(parquet and jsonl, "--parquet / --jsonl", "give one of them: a table has one form")
     refuse(min_order > max_order, "--min-order", "is above --max-order")
     refuse(public_share is not None and not 0 < public_share <= 1, "--public-share", "is above 0 and at most 1")
     from selfplay.commands.export import ExportOrder, run_export
@@ -59,9 +56,9 @@ def export(
     choice = Choice(min_order, max_order, rates, tuple(strategy or ()), public_share)
     order = ExportOrder(
         tuple(run_dir), out, cast("Form", form), choice, read_split(split) if split else None,
-        cast("Statement", statement), parquet,
+        cast("Statement", statement), parquet if parquet or jsonl else None,
     )  # fmt: skip
-    with LiveWatcher(f"writing {out.name}"):
+    with LiveWatcher(f"writing {shortened(out.name)}"):
         found = run_export(order)
     if as_json:
         print_json(found.to_json())

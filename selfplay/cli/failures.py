@@ -8,9 +8,8 @@ import os
 import resource
 
 from selfplay.errors import SelfplayError
+from selfplay.formatting import shortened
 
-SHOWN = 100
-"""The most characters of a path in a message; a longer path is cut in the middle."""
 HINTS = {
     errno.ENOSPC: "Free some space there. What was stored is kept: the same command resumes.",
     errno.EDQUOT: "Free some of your quota. What was stored is kept: the same command resumes.",
@@ -56,8 +55,3 @@ def too_few(number: int) -> SelfplayError:
         f"this shell allows {allowed} {of}, and the command needs more",
         f"Raise the limit in the same shell (`{command}`), or give fewer --workers.",
     )
-
-
-def shortened(path: str) -> str:
-    """A path shortened for a message."""
-    return path if len(path) <= SHOWN else f"{path[: SHOWN // 2]}...{path[-SHOWN // 2 :]}"

@@ -10,7 +10,7 @@ from selfplay.cli.conflicts import refuse
 from selfplay.cli.isolation import ImageOption, RuntimeOption, SandboxOption, opened
 from selfplay.cli.output import print_json, print_line
 from selfplay.cli.trust import TrustOption, trusted
-from selfplay.formatting import count
+from selfplay.formatting import count, shortened
 
 
 @app.command("import")
@@ -59,7 +59,7 @@ def world(
     from selfplay.commands.world import hand_out
     from selfplay.report.progress import LiveWatcher
 
-    with LiveWatcher(f"writing {out.name}"):
+    with LiveWatcher(f"writing {shortened(out.name)}"):
         found = hand_out(bug_dir, out, opened(sandbox, image, runtime), trust=trusted(bug_dir, trust))
     if as_json:
         print_json(found.to_json())

@@ -16,6 +16,9 @@ from selfplay.plain_text import printable
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+UNBOUNDED = 100_000
+"""Columns: no cell is cut or folded."""
+
 
 def print_line(line: str) -> None:
     """Print text and flush it; nothing in it controls the terminal."""
@@ -44,11 +47,17 @@ def print_page(page: "RenderableType") -> None:
         def on_broken_pipe(self) -> None:
             reader_gone()
 
-    Pages().print(page)
+    Pages(width=_width()).print(page)
     try:
         sys.stdout.flush()
     except BrokenPipeError:
         reader_gone()
+
+
+def _width() -> int | None:
+    """How wide a page may be: in a pipe, whose reader wants whole lines, as wide as it is, if COLUMNS says nothing
+    else. None: as wide as the terminal."""
+    return None if sys.stdout.isatty() or os.environ.get("COLUMNS") else UNBOUNDED
 
 
 def print_either(as_json: bool, value: Any, page: "Callable[[], RenderableType]") -> None:

@@ -11,7 +11,7 @@ from selfplay.cli.conflicts import refuse
 from selfplay.cli.isolation import ImageOption, RuntimeOption, SandboxOption, opened
 from selfplay.cli.output import print_json, print_line
 from selfplay.cli.trust import TrustOption, trusted
-from selfplay.formatting import count
+from selfplay.formatting import count, shortened
 
 trajectories = typer.Typer(help="What was played, for others to learn from.", no_args_is_help=True)
 app.add_typer(trajectories, name="trajectories")
@@ -82,7 +82,7 @@ def export(
     from selfplay.commands.lessons import LessonOrder, write_lessons
     from selfplay.report.progress import LiveWatcher
 
-    with LiveWatcher(f"writing {out.name}"):
+    with LiveWatcher(f"writing {shortened(out.name)}"):
         counts = write_lessons(LessonOrder(run_dir, out, role, tokenizer, observation_chars, most_tokens, scripted))
     if as_json:
         print_json(counts)

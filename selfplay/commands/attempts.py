@@ -13,6 +13,7 @@ from selfplay.commands.storing import store_attempt, store_control
 from selfplay.curriculum import Attempt, Curriculum
 from selfplay.curriculum.lost import attempt_name
 from selfplay.errors import SelfplayError
+from selfplay.formatting import count
 from selfplay.rollout.controls import Control, play_control
 from selfplay.rollout.retries import Retries, control_in
 from selfplay.rollout.rollout import Rollout, SolverKey, SolverOutcome, SolverRollout
@@ -99,7 +100,9 @@ async def play_attempts(
             say(f"{ready.bug.id} {run.policy} {number} could not be played and is not counted: {found}")
             failed[ready.bug.id] = why[ready.bug.id, number] = found
             if len(failed) >= UNPLAYED:
-                raise RolloutError(f"attempts at {len(failed)} bugs could not be played", "The same command resumes.")
+                raise RolloutError(
+                    f"attempts at {count(len(failed), 'bug')} could not be played", "The same command resumes."
+                )
     return why
 
 

@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from selfplay.commands import cleanup
+from selfplay.commands.chances import planned, player_for
 from selfplay.commands.cost import CostMeter, phases
-from selfplay.commands.curriculum import CurriculumWatcher, played, player_for, prepared_source
+from selfplay.commands.curriculum import CurriculumWatcher, played, prepared_source
 from selfplay.commands.order import Order, repository_settings, shared_settings
 from selfplay.commands.solve import settle_attempts
 from selfplay.curriculum import Curriculum, CurriculumError, OtherSettings, open_curriculum
@@ -142,9 +143,10 @@ def _made(
     """Make the bugs of one repository. Returns why no more were made."""
     pool.settle_repository(order.source, repository_settings(order))
     prepared, suite = prepared_source(order, pool, backend, watcher)
-    player, why_not = player_for(order, player, prepared, suite, watcher.say, backend, pool.lost.count_again)
-    if why_not:
-        return why_not
+    player, chances = player_for(order, player, prepared, suite, watcher.say, backend, pool.lost.count_again)
+    if chances.why_not:
+        return chances.why_not
+    order = planned(order, pool, chances, watcher.say)
     watcher.expect(order.bugs, f"making bugs of {order.source}")
     return runner.run(played(order, pool, prepared, suite, backend, player, watcher, meter))
 

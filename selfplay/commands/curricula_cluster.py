@@ -10,7 +10,7 @@ import io
 import tarfile
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,18 +21,20 @@ from selfplay.cluster.errors import ClusterError
 from selfplay.cluster.host import HostRuns, once_each
 from selfplay.cluster.hosts import Hosts
 from selfplay.cluster.ray_session import every_core, joined
+from selfplay.commands.chances import Chances, planned, player_for, recorded_strategy
 from selfplay.commands.cost import CostMeter
 from selfplay.commands.curricula import Ends, Make
-from selfplay.commands.curriculum import CurriculumWatcher, allow_typed, measured_here, player_for, prepared_here
+from selfplay.commands.curriculum import CurriculumWatcher, allow_typed, measured_here, prepared_here
 from selfplay.commands.injections import Injector, play_injection
 from selfplay.commands.make_bugs import BugsWanted, make_bugs
 from selfplay.commands.order import Order, repository_settings
 from selfplay.commands.storing import keep_original
 from selfplay.commands.training.request import repository_runs
 from selfplay.curriculum import Curriculum, RunProgress
+from selfplay.formatting import count
 from selfplay.loop.machine import Cluster
 from selfplay.repository import Prepared, Suite, write_original
-from selfplay.rollout.injector import strategy_of
+from selfplay.rollout.injector import strategies_of, strategy_of
 from selfplay.rollout.players import player_named
 from selfplay.rollout.rollout import InjectorKey, InjectorRollout
 from selfplay.rollout.runs import RepositoryRuns
@@ -65,8 +67,8 @@ async def _made(
     """Make the bugs of all repositories, as many at once as there are hosts."""
     wanted, ends = every_core(), Ends(pool, watcher.say)
     async with AsyncExitStack() as stack:
-        watcher.say(f"opening hosts: {wanted.hosts}, of {wanted.host_cpus} cores each")
-        opening = partial(_opened, base, {order.source: order for order in orders}, isolation, wanted.host_cpus)
+        watcher.say(f"opening hosts: {wanted.hosts}, of {count(wanted.host_cpus, 'core')} each")
+        opening = partial(_opened, base, _begun(orders, pool), isolation, wanted.host_cpus)
         hosts = Hosts(host_actors(wanted), opening, wanted.host_episodes, pool.episodes.keys, SECONDS)
         stack.push_async_callback(hosts.close)
         await hosts.open()
@@ -98,8 +100,9 @@ async def _repository(
     pool.record_repository(name, {"revision": about.revision, "language": about.language, "tests": about.tests})
     anew = not pool.episodes.finished(name)
     await asyncio.to_thread(keep_original, about.write, pool.episodes.original(name), anew)
-    if about.why_not:
-        return about.why_not
+    if about.chances.why_not:
+        return about.chances.why_not
+    order = planned(order, pool, about.chances, say)
 
     async def play(number: int) -> InjectorRollout:
         found = await hosts.inject(name, number, 0)
@@ -116,8 +119,19 @@ async def _repository(
         said = f": {result.reason}" if result.reason else ""
         say(f"{name}: episode {result.number} ({result.strategy}) {result.status}{said}; bugs: {step.bugs}")
 
-    wanted = BugsWanted(order.bugs, order.patience)
+    wanted = BugsWanted(order.bugs, order.patience, strategies_of(order.strategy))
     return await make_bugs(Injector(name, order.policy, play, key), pool, wanted, places, told, meter, None)
+
+
+Begun = dict[str, tuple[Order, bool]]
+"""Repository -> its order, and whether its strategy is that of the run before."""
+
+
+def _begun(orders: Sequence[Order], pool: Curriculum) -> Begun:
+    """The orders for the hosts: of a repository with a stored episode with the strategy of the run before."""
+    before = {order.source: bool(pool.episodes.finished(order.source)) for order in orders}
+    played = [replace(one, strategy=recorded_strategy(one, pool)) if before[one.source] else one for one in orders]
+    return {one.source: (one, before[one.source]) for one in played}
 
 
 async def _prepared(hosts: Hosts, name: str) -> "About":
@@ -144,7 +158,7 @@ class About:
     language: str
     hosts: tuple[str, ...]
     tests: int
-    why_not: str
+    chances: Chances
     original: bytes
 
     def write(self, folder: Path) -> None:
@@ -153,7 +167,7 @@ class About:
             archive.extractall(folder, filter="data")
 
 
-async def _opened(base: Order, orders: dict[str, Order], isolation: Isolation, threads: int) -> HostRuns:
+async def _opened(base: Order, orders: Begun, isolation: Isolation, threads: int) -> HostRuns:
     """Open a host. A repository is prepared, measured and surveyed on first use."""
     backend = isolation.opened()
     seats = SandboxPool(backend)
@@ -164,10 +178,11 @@ async def _opened(base: Order, orders: dict[str, Order], isolation: Isolation, t
     told: dict[str, About] = {}
 
     def prepared(name: str) -> RepositoryRuns:
-        order = orders[name]
+        order, as_before = orders[name]
         found, suite = _measured(order, backend)
-        here, why_not = player_for(order, player, found, suite, lambda line: None, backend)
-        told[name] = _about(found, suite, why_not, backend)
+        here, chances = player_for(order, player, found, suite, lambda line: None, backend)
+        told[name] = _about(found, suite, chances, backend)
+        order = order if as_before else replace(order, strategy=chances.strategy)
         return repository_runs(order, found, suite, here, seats, workers, base.policy)
 
     async def runs_of(name: str) -> RepositoryRuns:
@@ -187,7 +202,7 @@ def _measured(order: Order, backend: Backend) -> tuple[Prepared, Suite]:
     return prepared, measured_here(order, prepared, backend)
 
 
-def _about(prepared: Prepared, suite: Suite, why_not: str, backend: Backend) -> About:
+def _about(prepared: Prepared, suite: Suite, chances: Chances, backend: Backend) -> About:
     with scratch() as folder:
         tree = folder / "tree"
         write_original(prepared, tree, backend)
@@ -196,4 +211,4 @@ def _about(prepared: Prepared, suite: Suite, why_not: str, backend: Backend) -> 
             archive.add(tree, ".")
     hosts = tuple(prepared.recorded.get("allow_hosts", ()))
     about: dict[str, Any] = {name: getattr(prepared, name) for name in ("source", "revision", "tree_hash", "language")}
-    return About(**about, hosts=hosts, tests=len(suite.seconds), why_not=why_not, original=data.getvalue())
+    return About(**about, hosts=hosts, tests=len(suite.seconds), chances=chances, original=data.getvalue())

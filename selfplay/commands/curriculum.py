@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any, Protocol
 
 from selfplay.commands import cleanup
+from selfplay.commands.chances import planned, player_for
 from selfplay.commands.cost import CostMeter, cost_report
 from selfplay.commands.injections import injector_of
 from selfplay.commands.make_bugs import BugsWanted, make_bugs
@@ -17,7 +18,6 @@ from selfplay.commands.order import (
     refuse_unknown_language,
     refuse_unmeasured,
     settings_of,
-    why_impossible,
 )
 from selfplay.commands.solve import SolveWatcher, settle_attempts, solve_pool
 from selfplay.commands.storing import keep_original
@@ -29,15 +29,14 @@ from selfplay.formatting import count, spoken, tally
 from selfplay.repository import NoTests, Prepared, Suite, measure_suite, prepare, write_original
 from selfplay.repository.network.hosts import host_names
 from selfplay.rollout.bug_record import Origin
-from selfplay.rollout.injector import InjectorRun
-from selfplay.rollout.players import SCRIPTED, Player, ScriptedPlayer, player_named
+from selfplay.rollout.injector import InjectorRun, strategies_of
+from selfplay.rollout.players import SCRIPTED, Player, player_named
 from selfplay.rollout.retries import again, control_in
 from selfplay.rollout.scheduler import one_per_core, relaxed_gc
 from selfplay.rollout.solver import SolverRun
 from selfplay.sandbox import Backend
 from selfplay.sandbox.admission import SandboxPool
 from selfplay.sandbox.workers import Workers
-from selfplay.scripted.injector.repository_knowledge import known_of
 
 RUNS_OF_A_BUG, SURVEY_RUNS, FIXED_SECONDS = 7.0, 3.0, 8.0
 """For the estimate: suite runs per bug, suite runs for the survey, and other seconds per bug."""
@@ -72,10 +71,11 @@ def run_curriculum(order: Order, backend: Backend, watcher: CurriculumWatcher) -
         runner.run(player.open(watcher.say))
         prepared, suite = prepared_source(order, pool, backend, watcher)
         meter.begin("bugs")
-        player, why_not = player_for(order, player, prepared, suite, watcher.say, backend, pool.lost.count_again)
-        reason = why_not or "interrupted"
+        player, chances = player_for(order, player, prepared, suite, watcher.say, backend, pool.lost.count_again)
+        reason = chances.why_not or "interrupted"
         try:
-            if not why_not:
+            if not chances.why_not:
+                order = planned(order, pool, chances, watcher.say)
                 watcher.expect(order.bugs, "making bugs")
                 reason = runner.run(played(order, pool, prepared, suite, backend, player, watcher, meter))
         except SelfplayError as error:
@@ -117,8 +117,9 @@ def estimate(suite: Suite, order: Order) -> str:
     seconds = SURVEY_RUNS * suite.wall_seconds + order.bugs * bug / one_per_core(order.workers)
     parts = {"failing": len(suite.failing), "varying": len(suite.flaky), "files left out": len(suite.left_out)}
     out = tally(parts)
+    passing = count(len(suite.seconds), "test passes", "tests pass")
     return (
-        f"{count(len(suite.seconds), 'test')} pass in {spoken(suite.wall_seconds)}{f' ({out})' if out else ''}: "
+        f"{passing} in {spoken(suite.wall_seconds)}{f' ({out})' if out else ''}: "
         f"{count(order.bugs, 'bug')} may take {spoken(max(60.0, seconds))}"
     )
 
@@ -168,23 +169,6 @@ def measured_here(
         return Suite((), {}, language=prepared.language, runner="", why=error.message)
 
 
-def player_for(
-    order: Order,
-    player: Player,
-    prepared: Prepared,
-    suite: Suite,
-    say: Callable[[str], None],
-    backend: Backend,
-    lost: Callable[[SelfplayError], None] = lambda error: None,
-) -> tuple[Player, str]:
-    """The injector's player for this repository, and why no episode can succeed (empty if one can). `lost`: called for
-    each lost sandbox."""
-    if order.policy not in SCRIPTED:
-        return player, ""
-    known = again(lambda: known_of(prepared, suite, backend, say=say), lost)
-    return ScriptedPlayer(order.policy, known), why_impossible(order, suite, known)
-
-
 def allow_typed(order: Order, tree_hash: str, source: str, hosts: Iterable[str]) -> None:
     """Remember what the user just allowed, so that this run's bugs can be checked later without asking again."""
     for kind, text in {"setup": order.setup or "", "hosts": " ".join(hosts), "source": source}.items():
@@ -217,7 +201,7 @@ async def played(
             group=order.group,
             rules=order.rules,
         )
-        wanted = BugsWanted(order.bugs, order.patience)
+        wanted = BugsWanted(order.bugs, order.patience, strategies_of(order.strategy))
         places = player.episodes or workers.count
         control = control_in(seats, workers)
         reason = await make_bugs(injector_of(run), pool, wanted, places, watcher.step, meter, control)

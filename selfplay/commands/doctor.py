@@ -4,7 +4,7 @@ from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from selfplay.repository.cache import default_cache
+from selfplay.repository.cache import default_cache, why_unusable
 from selfplay.repository.network.egress import examine_egress
 from selfplay.sandbox import open_backend
 from selfplay.sandbox.backend_check import Examined, advice, examine
@@ -26,7 +26,7 @@ class Diagnosis:
     advice: tuple[str, ...]
     packages: dict[str, str | None]
     cache: str
-    cache_free_bytes: int
+    cache_free_bytes: int | None
     builds: str
 
     def to_json(self) -> dict[str, Any]:
@@ -45,8 +45,10 @@ def diagnose(name: str, image: str | None = None, runtime: str | None = None) ->
     cache = default_cache()
     packages = {package: installed(package) for package in PACKAGES}
     builds = examine_egress(open_backend(name, image, runtime)) if used.works else "nothing is built here"
-    free = free_disk_bytes(cache)
-    return Diagnosis(machine(), used, others, advice([used, *others]), packages, str(cache), free, builds)
+    unusable = why_unusable(cache)
+    free = None if unusable else free_disk_bytes(cache)
+    told = (*advice([used, *others]), *([unusable] if unusable else ()))
+    return Diagnosis(machine(), used, others, told, packages, str(cache), free, builds)
 
 
 def installed(package: str) -> str | None:

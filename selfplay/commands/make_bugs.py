@@ -13,8 +13,11 @@ from selfplay.artifact import Bug
 from selfplay.commands.cost import CostMeter
 from selfplay.commands.injections import Injection, Injector, stored_injections
 from selfplay.curriculum import Curriculum, EpisodeRecord, RunProgress
+from selfplay.curriculum.ends import told_of
+from selfplay.formatting import count
 from selfplay.rollout.players import SCRIPTED
 from selfplay.rollout.retries import Control
+from selfplay.scripted.injector.attempt_loop import same_end
 
 SAME_END = 8
 """The loop stops if no bug was ever made and this many episodes in a row end for the same reason."""
@@ -23,10 +26,12 @@ Watch = Callable[[RunProgress], None]
 
 @dataclass(frozen=True)
 class BugsWanted:
-    """Stop at `bugs` in the pool, or after `patience` episodes in a row without a new one."""
+    """Stop at `bugs` in the pool, or after `patience` episodes in a row without a new one. `strategies`: those that the
+    episodes have."""
 
     bugs: int
     patience: int
+    strategies: tuple[str, ...] = ()
 
 
 async def make_bugs(
@@ -58,7 +63,7 @@ class _Loop:
         self.injector, self.pool, self.wanted = injector, pool, wanted
         self.begun = pool.episodes.finished(injector.repository)
         self.number = 0
-        self.same: list[str] = []
+        self.same: dict[str, list[str]] = {strategy: [] for strategy in wanted.strategies}
         self.vain = 0
 
     def take(self) -> list[Bug]:
@@ -87,7 +92,9 @@ class _Loop:
         self.vain = 0 if taken else self.vain + 1
         if self.injector.player not in SCRIPTED:
             return  # a model may do better: `patience` says how often it is tried
-        self.same = [*self.same, record.reason] if self.same[-1:] in ([], [record.reason]) else [record.reason]
+        before = self.same.get(record.strategy, [])
+        alike = not before or same_end(before[-1]) == same_end(record.reason)
+        self.same[record.strategy] = [*before, record.reason] if alike else [record.reason]
 
     def reason(self) -> str:
         """Why no further episode is played; empty if one is.
@@ -98,7 +105,17 @@ class _Loop:
         if episodes.count(name) >= self.wanted.bugs:
             return "enough bugs"
         if max(episodes.fruitless(name), self.vain) >= self.wanted.patience:
-            return f"the last {self.wanted.patience} episodes gave no new bug"
-        if len(self.same) >= SAME_END and self.same[0] and not episodes.count(name) + episodes.waiting(name):
-            return f"the last {len(self.same)} episodes all ended with: {self.same[0]}"
+            said = f"the last {count(self.wanted.patience, 'episode')} gave no new bug"
+            common = told_of(episodes.records(name)[-self.wanted.patience :])
+            return f"{said}; the commonest reason: {common}" if common else said
+        if not episodes.count(name) + episodes.waiting(name):
+            return self._hopeless()
         return ""
+
+    def _hopeless(self) -> str:
+        """How every strategy ended again and again; empty while one did not."""
+        if not self.same or not all(len(ends) >= SAME_END and ends[-1] for ends in self.same.values()):
+            return ""
+        same = self.same.items()
+        ends = [f"{count(len(ends), 'episode')} of {name} all ended with: {ends[-1]}" for name, ends in same]
+        return f"the last {'; the last '.join(ends)}"

@@ -7,20 +7,15 @@ from typing import Any, Literal
 
 from selfplay.believable import BelievableRules
 from selfplay.formatting import listed
-from selfplay.repository import Suite
 from selfplay.repository.errors import RepositoryError
 from selfplay.repository.fetching.source import PathSource, parse_source
 from selfplay.repository.network.hosts import host_names
 from selfplay.repository.suites.runners import calling
-from selfplay.roles.injector.task import InjectorTask, Strategy
 from selfplay.rollout.injector import Mix
 from selfplay.rollout.players import SCRIPTED
 from selfplay.rollout.promotion import PER_PARENT
 from selfplay.rollout.scheduler import RolloutError
-from selfplay.scripted.injector.impossible import impossible
 from selfplay.scripted.injector.repository_knowledge import LANGUAGES
-from selfplay.scripted.injector.sources import Sources
-from selfplay.scripted.injector.survey import Survey
 from selfplay.validators import Thresholds
 
 
@@ -91,28 +86,6 @@ def refuse_unmeasured(order: Order, tree: Path, source: str, language: str) -> N
     """Likewise refuse a test framework whose suites cannot be measured. Raises `NoTests`."""
     if language != "python" and order.policy in SCRIPTED:
         calling(tree, source, language, order.test)
-
-
-def why_impossible(order: Order, suite: Suite, known: Survey | Sources) -> str:
-    """Why no episode of the scripted injector can succeed here; empty if one can."""
-    asked: tuple[Strategy, ...] = ("removal", "history") if order.strategy == "mix" else (order.strategy,)
-    least = order.thresholds
-    reasons = [
-        impossible(
-            InjectorTask(
-                strategy,
-                order.seed,
-                0,
-                suite,
-                min_passing_tests=least.min_passing_tests,
-                min_changed_files=least.min_changed_files,
-                min_failing_tests=least.min_failing_tests,
-            ),
-            known,
-        )
-        for strategy in asked
-    ]
-    return "; ".join(dict.fromkeys(reasons)) if all(reasons) else ""
 
 
 def settings_of(order: Order) -> dict[str, Any]:

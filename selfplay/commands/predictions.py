@@ -21,7 +21,7 @@ from selfplay.curriculum.trust import NotTrusted, times
 from selfplay.curriculum.untrusted_sqlite import LARGER
 from selfplay.errors import SelfplayError
 from selfplay.export.names import bug_id_of
-from selfplay.formatting import count
+from selfplay.formatting import count, shortened
 from selfplay.oracle.errors import PredictionError
 from selfplay.oracle.grade import grade_without_running, safely
 from selfplay.oracle.grades import Grade
@@ -48,7 +48,7 @@ def read_predictions(path: Path) -> dict[str, str]:
         kind = "unreadable" if "cannot be read" in error.message or "is missing" in error.message else "malformed"
         raise PredictionError(kind, error.message, _FORM) from error
     except OSError as error:
-        raise PredictionError("unreadable", f"{path} cannot be read: {error.strerror}", _FORM) from error
+        raise PredictionError("unreadable", f"{shortened(path)} cannot be read: {error.strerror}", _FORM) from error
     if not found:
         raise PredictionError("empty", f"{path} has no prediction", _FORM)
     return found

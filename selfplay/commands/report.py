@@ -6,7 +6,7 @@ from pathlib import Path
 
 from selfplay.artifact.files import write_atomically
 from selfplay.curriculum import read_pool
-from selfplay.errors import SelfplayError
+from selfplay.errors import SelfplayError, in_words
 from selfplay.report.html.building import build
 from selfplay.report.html.serving import Server, open_server
 
@@ -43,4 +43,6 @@ def serve_report(run: Path, port: int) -> Server:
     try:
         return open_server(run, port)
     except (OSError, OverflowError) as error:
-        raise ReportError(f"port {port} cannot be used: {error}", "Give another --port; 0 takes any.") from error
+        raise ReportError(
+            f"port {port} cannot be used: {in_words(error)}", "Give another --port; 0 takes any."
+        ) from error

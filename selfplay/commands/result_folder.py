@@ -11,7 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from selfplay.errors import SelfplayError
+from selfplay.errors import SelfplayError, in_words
+from selfplay.formatting import shortened
 
 
 def finished(
@@ -60,5 +61,6 @@ def written(out: Path, refusal: type[SelfplayError], hint: str) -> Iterator[None
         there = next(place for place in (out, *out.absolute().parents) if place.exists())
         free = shutil.disk_usage(there).free / 1e9
         raise refusal(
-            f"{out} cannot be written: {error.strerror or error}", f"Is the disk full? {free:.1f} GB are free. {hint}"
+            f"{shortened(out)} cannot be written: {in_words(error)}",
+            f"Is the disk full? {free:.1f} GB are free. {hint}",
         ) from error

@@ -17,6 +17,7 @@ from selfplay.artifact.files import write_atomically
 from selfplay.commands.result_folder import finished
 from selfplay.commands.sources import lesson_sources, model_files
 from selfplay.curriculum import CurriculumError, read_pool
+from selfplay.formatting import count
 from selfplay.policies.tokenizer import imported, load_tokenizer
 from selfplay.sft.lessons import Role
 from selfplay.sft.sequences import Lecture, LessonsWanted, lectures
@@ -127,13 +128,13 @@ def split(found: Sequence[tuple[Lecture, Example]], order: SftOrder) -> tuple[li
     """Training and held-out examples. Bugs are held out, not lessons: second-order bugs go with the bug they came from.
     The seed and the bugs' names decide which. Raises `TrainError` if there are too few bugs."""
     families = sorted({lecture.family for lecture, _ in found}, key=lambda name: _number(f"{order.seed}/{name}"))
-    count = max(1, round(order.held_out * len(families))) if order.held_out else 0
-    if count >= len(families):
+    out = max(1, round(order.held_out * len(families))) if order.held_out else 0
+    if out >= len(families):
         raise TrainError(
-            f"lessons of {len(families)} bugs, of which {count} would be held out: none is left to learn from",
+            f"lessons of {count(len(families), 'bug')}, of which {out} would be held out: none is left to learn from",
             "Give more runs, or --held-out 0 (then nothing tells when to stop).",
         )
-    held = set(families[:count])
+    held = set(families[:out])
     training = [example for lecture, example in found if lecture.family not in held]
     return training, [example for lecture, example in found if lecture.family in held]
 

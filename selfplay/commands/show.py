@@ -7,8 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from selfplay.agent.trajectory import Trajectory
-from selfplay.agent.trajectory import load as load_trajectory
+from selfplay.agent.trajectory import Trajectory, load_with_rollout
 from selfplay.artifact import Artifact, ArtifactError, Bug, load
 from selfplay.artifact.bug import BUG_FILE, is_weakened
 from selfplay.curriculum import CurriculumError, read_pool
@@ -16,6 +15,7 @@ from selfplay.curriculum.stored_bugs import load_own, read_attempt
 from selfplay.curriculum.summary import read_summary, solves, summarise
 from selfplay.loop.metrics import read_history
 from selfplay.plain_text import shown
+from selfplay.rollout.stored import Header, read_header
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,9 @@ class SeenRun:
     steps: list[dict[str, Any]]
 
     def to_json(self) -> Any:
-        return {**self.summary, "steps": self.steps} if self.steps else self.summary
+        """`stopped` and `cost` are null until the run has written them."""
+        told = {"stopped": None, "cost": None, **self.summary}
+        return {**told, "steps": self.steps} if self.steps else told
 
 
 @dataclass(frozen=True)
@@ -46,12 +48,14 @@ class SeenBug:
 
 @dataclass(frozen=True)
 class SeenEpisode:
-    """One trajectory."""
+    """One trajectory, and what was recorded of the rollout that it is part of."""
 
     trajectory: Trajectory
+    rollout: Header | None = None
 
     def to_json(self) -> Any:
-        return _plain(asdict(self.trajectory))
+        recorded = None if self.rollout is None else self.rollout.model_dump(mode="json")
+        return {**_plain(asdict(self.trajectory)), "rollout": recorded}
 
 
 Seen = SeenRun | SeenBug | SeenEpisode
@@ -60,7 +64,8 @@ Seen = SeenRun | SeenBug | SeenEpisode
 def look(path: Path) -> Seen:
     """The run, bug or trajectory at `path`. Raises `SelfplayError` if it is damaged or selfplay did not write it."""
     if path.exists() and not path.is_dir():
-        return SeenEpisode(load_trajectory(path))
+        trajectory, recorded = load_with_rollout(path)
+        return SeenEpisode(trajectory, None if recorded is None else read_header(recorded, path))
     if os.path.lexists(path / BUG_FILE):
         return _bug(path)
     try:

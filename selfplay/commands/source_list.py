@@ -19,7 +19,7 @@ from pydantic import Field
 
 from selfplay.artifact.reading import UntrustedDataError, read_named
 from selfplay.commands.order import Order, refuse_out_in_source, refuse_strategy
-from selfplay.errors import SelfplayError
+from selfplay.errors import SelfplayError, in_words
 from selfplay.formatting import count
 from selfplay.options import read_options
 from selfplay.repository.fetching.source import PypiSource, parse_source
@@ -58,7 +58,7 @@ def read_list(path: Path, base: Order) -> list[Order]:
         text = read_named(path, MOST_BYTES).decode()
     except (OSError, UntrustedDataError, UnicodeDecodeError) as error:
         raise SourceListError(
-            f"{path} cannot be read: {error}", "Name a text file with a source on each line."
+            f"{path} cannot be read: {in_words(error)}", "Name a text file with a source on each line."
         ) from error
     found, faults, lines = list[Order](), list[str](), dict[str, int]()
     for number, line in enumerate(text.splitlines(), 1):

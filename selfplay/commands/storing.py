@@ -10,11 +10,9 @@ from selfplay.agent.trajectory import Trajectory, save
 from selfplay.curriculum import Attempt, AttemptFigures, Curriculum, EpisodeRecord, StoredEpisodeFigures
 from selfplay.curriculum.attempts import attempt_trajectory
 from selfplay.curriculum.crediting import ENDING, injection_name
-from selfplay.rollout.rollout import FORMAT, InjectorRollout, SolverKey, SolverOutcome, SolverRollout
+from selfplay.rollout.rollout import InjectorRollout, SolverKey, SolverOutcome, SolverRollout
+from selfplay.rollout.stored import header
 from selfplay.sandbox.owners import remove
-
-LEFT_TO_THE_POOL = ("artifact", "bug", "diff")
-"""Outcome fields that are not repeated in the trajectory file, since the pool's folders have them."""
 
 
 def store_episode(pool: Curriculum, rollout: InjectorRollout) -> EpisodeRecord:
@@ -111,9 +109,7 @@ def _played(trajectory: Trajectory) -> dict[str, Any]:
 
 
 def _save(rollout: InjectorRollout | SolverRollout, path: Path) -> None:
-    outcome = {name: value for name, value in vars(rollout.outcome).items() if name not in LEFT_TO_THE_POOL}
-    told = {"format": FORMAT, "task": asdict(rollout.task), "group": rollout.group, "outcome": outcome}
-    save(rollout.trajectory, path, rollout=told)
+    save(rollout.trajectory, path, rollout=header(rollout))
 
 
 def keep_original(write: Callable[[Path], None], target: Path, anew: bool) -> None:

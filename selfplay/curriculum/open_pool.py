@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from selfplay.artifact.files import make_folder
 from selfplay.curriculum.invariants import refuse_broken
 from selfplay.curriculum.records import CurriculumError
 from selfplay.curriculum.schema import prepare_schema
@@ -28,6 +29,7 @@ from selfplay.curriculum.untrusted_sqlite import (
     refuse_too_much,
     within,
 )
+from selfplay.formatting import shortened
 from selfplay.sandbox.owners import marked
 
 RESUME = "What was stored before is kept: mend it, and the same command resumes."
@@ -151,7 +153,7 @@ def _locked(folder: Path) -> int:
         lock = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
     except OSError as error:
         raise CurriculumError(
-            f"{folder} cannot be written to: {error.strerror}", "Make it writable, or give another place."
+            f"{shortened(folder)} cannot be written to: {error.strerror}", "Make it writable, or give another place."
         ) from error
     for pause in PAUSES:
         time.sleep(pause)
@@ -166,7 +168,7 @@ def _check_there(folder: Path) -> None:
     try:
         there = (folder / DATABASE).exists()
     except OSError as error:
-        raise CurriculumError(f"{folder} cannot be used: {error.strerror}") from error
+        raise CurriculumError(f"{shortened(folder)} cannot be used: {error.strerror}") from error
     if not there:
         raise CurriculumError(f"{folder} has no curriculum", "Name the folder that `selfplay curriculum` filled.")
     refuse_strange_files(folder)
@@ -175,11 +177,11 @@ def _check_there(folder: Path) -> None:
 def _check_free(folder: Path) -> None:
     """Make the folder. An existing folder that is not a run's is refused."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
         taken = [name for name in own_folders(folder) if (folder / name).exists()]
         there = (folder / DATABASE).exists()
     except OSError as error:
-        raise CurriculumError(f"{folder} cannot be used: {error.strerror}", "Give another --out.") from error
+        raise CurriculumError(f"{shortened(folder)} cannot be used: {error.strerror}", "Give another --out.") from error
     refuse_strange_files(folder)
     if taken and not there:
         raise CurriculumError(

@@ -14,6 +14,7 @@ from selfplay.artifact import ArtifactError, Bug, load
 from selfplay.artifact.decoding import parse_json, typed
 from selfplay.artifact.files import write_atomically
 from selfplay.artifact.reading import MIB, MissingError, UntrustedDataError, existing_folder, read_below
+from selfplay.curriculum.ends import common_reasons
 from selfplay.curriculum.imports import imported_row
 from selfplay.curriculum.quality import shape, share, solve_rates, spread
 from selfplay.curriculum.records import Attempt, CurriculumError, EpisodeRecord
@@ -84,6 +85,7 @@ def summarise(pool: Curriculum) -> dict[str, Any]:
             "submitted": len(submitted),
             "valid_share": round(len(bugs) / len(judged), 3) if judged else None,
             "statuses": dict(Counter(e.status for e in episodes)),
+            "reasons": common_reasons(episodes),
             "failed_checks": dict(Counter(e.failed_check for e in episodes if e.failed_check)),
             "median_changed_lines": _median([bug["changed_lines"] for bug in bugs]),
             "median_fail_to_pass": _median([bug["fail_to_pass"] for bug in bugs]),

@@ -18,6 +18,7 @@ from selfplay.artifact.decoding import count_values
 from selfplay.artifact.reading import LINKS, MIB, UntrustedDataError, existing_folder
 from selfplay.curriculum.records import CurriculumError
 from selfplay.curriculum.schema import MIGRATED, SCHEMA, VERSION
+from selfplay.formatting import count
 
 DATABASE = "curriculum.sqlite"
 ORIGINALS = "originals"
@@ -178,7 +179,9 @@ def refuse_too_much(database: sqlite3.Connection, path: Path, most: DatabaseBoun
     for table, columns in our_tables().items():
         rows = int(database.execute(f"SELECT COUNT(*) FROM {table}").fetchone()[0])
         if rows > most.rows:
-            raise CurriculumError(f"{path} has {rows} rows in {table}; a shared run may have {most.rows}", LARGER)
+            raise CurriculumError(
+                f"{path} has {count(rows, 'row')} in {table}; a shared run may have {most.rows}", LARGER
+            )
         texts = [name for name in columns if (table, name) in JSON_COLUMNS]
         for row in database.execute(f"SELECT {', '.join(texts)} FROM {table}") if texts else ():
             values += sum(count_values(text.encode()) for text in row if text)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from selfplay.environments.errors import KINDS, EnvironmentRefused
-from selfplay.errors import SelfplayError
+from selfplay.errors import SelfplayError, in_words
 
 HOST = "127.0.0.1"
 ADDRESS_FILE = "environments.json"
@@ -56,7 +56,7 @@ class Client:
             return cls(int(found["port"]), str(found["token"]), **more)
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise NotServed(
-                f"{path} cannot be read: {error}", "Start `selfplay serve-env SOURCE --out RUN`."
+                f"{path} cannot be read: {in_words(error)}", "Start `selfplay serve-env SOURCE --out RUN`."
             ) from error
 
     def tasks(self, role: RoleName) -> list[str]:
@@ -88,7 +88,9 @@ class Client:
         except urllib.error.HTTPError as error:
             raise _refusal(error) from None
         except (OSError, ValueError) as error:
-            raise NotServed(f"the server on port {self.port} does not answer: {error}", "Does it still run?") from error
+            raise NotServed(
+                f"the server on port {self.port} does not answer: {in_words(error)}", "Does it still run?"
+            ) from error
 
 
 @dataclass

@@ -18,6 +18,7 @@ from pydantic import Field
 
 from selfplay.environments.client import Client, RemoteEpisode
 from selfplay.environments.errors import Busy
+from selfplay.formatting import count
 from selfplay.rl.rewards import ssr
 
 SEAT = vf.AgentConfig(runtime=vf.SubprocessConfig())
@@ -169,6 +170,8 @@ class SelfPlayEnv(vf.Env[SelfPlayEnvConfig]):
             if trace.agent.name != "injector" or (trace.state.result or {}).get("outcome") != "valid":
                 continue
             if 2 * len(attempts) < self.config.attempts:
-                raise ValueError(f"only {len(attempts)} of {self.config.attempts} attempts count: too few for a reward")
+                raise ValueError(
+                    f"only {len(attempts)} of {count(self.config.attempts, 'attempt')} count: too few for a reward"
+                )
             trace.record_metric("solve_rate", solved / len(attempts))
             trace.record_reward("planted", ssr(solved, len(attempts)))

@@ -28,6 +28,8 @@ from selfplay.errors import SelfplayError
 MOST_BODY = 4 << 20
 READING = 60.0
 """The most bytes of a request, and the seconds in which it must arrive."""
+OURS = 500
+"""The HTTP status of an error that is not the trainer's fault."""
 MOST_WAIT = 3600.0
 
 
@@ -125,7 +127,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._body = self._read()
             status, answer = 200, self.answer()
         except SelfplayError as error:
-            status = getattr(error, "status", 500)
+            status = error.status if isinstance(error, EnvironmentRefused) else OURS
             answer = {"error": type(error).__name__, "message": error.message, "hint": error.hint}
         except ValidationError as error:
             first = error.errors(include_url=False)[0]

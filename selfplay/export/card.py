@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from selfplay.export.columns import ENTITY, Kind
 from selfplay.export.pools import Collected, PoolBug
-from selfplay.formatting import listed
+from selfplay.formatting import count, listed
 from selfplay.version import VERSION
 
 NO_LICENCE = "none stated"
@@ -25,7 +25,7 @@ def card(form: str, files: Mapping[str, str], columns: Mapping[str, Kind], found
     bugs = found.bugs
     lines = [
         *_front(files, columns, bugs),
-        f"# {len(bugs)} bugs by self-play, for {form}",
+        f"# {count(len(bugs), 'bug')} by self-play, for {form}",
         "",
         f"Made by selfplay {VERSION}. " + CHECKED,
         "",

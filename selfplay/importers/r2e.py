@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from selfplay import patches
 from selfplay.artifact.decoding import parse_json, typed
+from selfplay.formatting import count
 from selfplay.importers.r2e_commit import Commit, diff_of
 from selfplay.importers.r2e_runs import FOLDER, decided, summary
 from selfplay.importers.rows import DatasetRow, ImportRefused
@@ -111,7 +112,9 @@ def _made(runs: RecordedRuns) -> dict[str, str]:
         return {}
     names = runs.test_file_names
     if len(names) != len(runs.test_file_codes):
-        raise ImportRefused(f"it names {len(names)} files of tests and has the texts of {len(runs.test_file_codes)}")
+        raise ImportRefused(
+            f"it names {count(len(names), 'file')} of tests and has {count(len(runs.test_file_codes), 'text')}"
+        )
     if odd := next((name for name in names if not _FILE.fullmatch(name)), None):
         raise ImportRefused(f"{odd[:100]!r} is not the name of a test file")
     if len({name.lower() for name in names}) < len(names):
@@ -134,7 +137,7 @@ def _tests(columns: R2EColumns, runs: RecordedRuns, made: Mapping[str, str]) -> 
     if not fails:
         raise ImportRefused("it has no test that failed before its commit, passed after it and is expected to pass")
     if len(tests) > MOST_TESTS:
-        raise ImportRefused(f"it has {len(tests)} tests; the limit is {MOST_TESTS}")
+        raise ImportRefused(f"it has {count(len(tests), 'test')}; the limit is {MOST_TESTS}")
     if odd := next((test for test in tests if not TEST.fullmatch(test)), None):
         raise ImportRefused(f"{odd[:100]!r} is not the id of a pytest test")
     if lost := next((file for file in map(file_of, tests) if file.startswith(f"{FOLDER}/") and file not in made), None):

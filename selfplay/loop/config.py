@@ -12,7 +12,7 @@ import yaml
 from pydantic import Field, ValidationError, model_validator
 
 from selfplay.configs import shipped
-from selfplay.errors import SelfplayError
+from selfplay.errors import SelfplayError, in_words
 from selfplay.loop.config_base import NonNegativeInt, Part, PositiveInt
 from selfplay.loop.errors import TrainingError
 from selfplay.loop.machine import Cluster, MachineConfig, too_few_machines
@@ -211,7 +211,7 @@ def _read(path: Path, known: Collection[str]) -> str:
         return path.read_text()
     except (OSError, UnicodeDecodeError) as error:
         hint = f"Name a YAML file, or a configuration shipped with selfplay: {', '.join(known)}."
-        raise TrainingError(f"{path} cannot be read: {error}", hint) from error
+        raise TrainingError(f"{path} cannot be read: {in_words(error)}", hint) from error
 
 
 def _override(settings: dict[str, Any], override: str) -> None:

@@ -41,7 +41,7 @@ def calibrate(
         if _sound(trial, oracle):
             break
     else:
-        why = trial.error or f"{len(oracle.wanted - trial.passed)} of its tests do not pass"
+        why = trial.error or f"of its tests {len(oracle.wanted - trial.passed)} of {len(oracle.wanted)} fail"
         tail = trial.log[-1000:].decode("utf-8", "replace")
         raise OracleError(f"the original cannot be graded against: {why}", f"Run `selfplay validate`. Its log:\n{tail}")
     made_known = _calibration(made, trial, oracle, len(trials) - 1, task)

@@ -13,6 +13,7 @@ from pathlib import PurePosixPath
 from typing import TypeVar
 
 from selfplay.errors import SelfplayError
+from selfplay.formatting import count
 from selfplay.oracle import layers
 from selfplay.oracle.behaviour.compare import look
 from selfplay.oracle.behaviour.events import Event, new_events, sentence
@@ -98,8 +99,8 @@ class Grader:
             return stopped
         if failing or missing:
             reason = "failing-tests" if failing else "missing-tests"
-            first = (*failing, *missing)[0]
-            detail = f"{len(failing)} of the deciding tests fail and {len(missing)} are missing, first {first!r}"
+            gone = f"{count(len(failing), 'fails', 'fail')} and {count(len(missing), 'is', 'are')} missing"
+            detail = f"of the deciding tests {gone}, first {(*failing, *missing)[0]!r}"
             return replace(grade, reason=reason, detail=detail)
         grade = replace(grade, layers=(*grade.layers, layers.names(trial, known, oracle)))
         stopped = stopped_by(grade)

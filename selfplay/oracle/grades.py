@@ -3,11 +3,35 @@
 from dataclasses import dataclass, replace
 from typing import Any
 
+from selfplay.formatting import spaced
 from selfplay.oracle import layers
 from selfplay.oracle.layers import Layer
 
 WEAK = "weak"
 """The reason of a grade that passed every layer but was refused as weakly assured (`assurance.py`)."""
+WORDS = {
+    "failing-tests": "tests fail",
+    "missing-tests": "tests are missing",
+    "no-results": "the tests gave no results",
+    "timeout": "the tests took too long",
+    "empty": "nothing is changed",
+    "malformed": "the patch cannot be read",
+    "oversized": "the patch is too large",
+    "does-not-apply": "the patch does not apply",
+    "touches-infrastructure": "the patch touches what runs the tests",
+    "test-files": "the patch touches test files",
+    "nothing-handed-in": "nothing was submitted",
+    "cannot-be-graded": "it cannot be graded",
+    "could-not-be-played": "it could not be run",
+    "sandbox-lost": "the sandbox was lost",
+    "weak": "resolved, but weakly assured",
+}
+"""Reasons of grades, in words; the names of layers are words."""
+
+
+def reason_in_words(reason: str) -> str:
+    """The reason of a grade for a person."""
+    return WORDS.get(reason) or spaced(reason)
 
 
 @dataclass(frozen=True)

@@ -109,7 +109,7 @@ def names(trial: Trial, known: Calibration, oracle: Oracle) -> Layer:
     for (word, copied), expected in zip(known.made.copies.items(), known.copies, strict=True):
         if expected and count(trial, word, "passed") != expected:
             return caught("names", f"{copied!r} passes, but its copy under a secret name does not")
-    return passed("names", f"{sum(1 for ids in known.copies if ids)} tests pass under secret names, too")
+    return passed("names", f"tests that pass under secret names, too: {sum(1 for ids in known.copies if ids)}")
 
 
 def events(trial: Trial, known: Calibration, oracle: Oracle) -> Layer:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from selfplay.agent.model import ModelError
+from selfplay.formatting import count
 
 MOST_HEAD = 100_000_000
 """Bytes; the format's own limit for a header."""
@@ -28,9 +29,9 @@ def check_same(wanted: Shapes, found: Shapes, where: Path | str) -> None:
     what is there and run mixed weights under the new version."""
     for name, shape in wanted.items():
         if name not in found:
-            count = sum(name not in found for name in wanted)
+            lacking = sum(name not in found for name in wanted)
             raise ModelError(
-                f"{where} lacks {count} of the model's {len(wanted)} tensors, first {name!r}",
+                f"{where} lacks {lacking} of the model's {count(len(wanted), 'tensor')}, first {name!r}",
                 "Save the whole model, as safetensors.",
             )
         if found[name] != shape:

@@ -30,13 +30,17 @@ def facts(found: dict[str, Any]) -> Table:
         "cores": str(machine["cores"]),
         "memory": memory,
         "control groups": f"v{machine['cgroup_version']}",
-        "cache": f"{found['cache']}, {found['cache_free_bytes'] / GB:.1f} GB free",
+        "cache": f"{found['cache']}, {_room(found['cache_free_bytes'])}",
         "builds": found["builds"],
         **{name: version or "not installed" for name, version in found["packages"].items()},
     }
     for name, value in rows.items():
         table.add_row(Text(name, style="bold"), escape(value))
     return table
+
+
+def _room(free: int | None) -> str:
+    return "which cannot be used" if free is None else f"{free / GB:.1f} GB free"
 
 
 def backend(one: dict[str, Any], used: bool) -> Table:

@@ -3,13 +3,12 @@
 from collections.abc import Iterator
 
 from rich.console import Group, RenderableType
-from rich.rule import Rule
 from rich.text import Text
 
 from selfplay.agent import Step, Trajectory
 from selfplay.agent.actions import cap
 from selfplay.formatting import count
-from selfplay.report.tables import safe
+from selfplay.report.tables import heading, safe
 
 SHOWN = 2_000
 """The most characters shown of one message or output."""
@@ -48,7 +47,7 @@ def _heading(trajectory: Trajectory) -> Text:
 
 def _told(trajectory: Trajectory) -> Iterator[RenderableType]:
     for conversation in trajectory.record.conversations:
-        yield Rule("what it was told", align="left")
+        yield heading("what it was told")
         for message in conversation:
             if message.role not in ("system", "user"):
                 break
@@ -57,13 +56,13 @@ def _told(trajectory: Trajectory) -> Iterator[RenderableType]:
 
 def _steps(trajectory: Trajectory) -> Iterator[RenderableType]:
     for number, step in enumerate(trajectory.steps[:SHOWN_STEPS]):
-        yield Rule(f"{number}: {step.call.tool}", align="left")
+        yield heading(f"{number}: {step.call.tool}")
         yield safe(cap(_said(step), SHOWN))
         seen = safe(cap(step.output.rstrip(), SHOWN))
         seen.stylize("red" if step.exit_code else "dim")
         yield seen
     if len(trajectory.steps) > SHOWN_STEPS:
-        yield Rule(f"... and {len(trajectory.steps) - SHOWN_STEPS} more calls", align="left")
+        yield heading(f"... and {count(len(trajectory.steps) - SHOWN_STEPS, 'more call')}")
 
 
 def _said(step: Step) -> str:
@@ -74,4 +73,4 @@ def _said(step: Step) -> str:
 
 def _end(trajectory: Trajectory) -> RenderableType:
     words = [trajectory.last_words, trajectory.error, f"handed in: {trajectory.submission or 'nothing'}"]
-    return Group(Rule("the end", align="left"), safe("\n".join(cap(word, SHOWN) for word in words if word)))
+    return Group(heading("the end"), safe("\n".join(cap(word, SHOWN) for word in words if word)))

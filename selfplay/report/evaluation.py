@@ -9,6 +9,7 @@ from rich.table import Table
 from selfplay.curriculum.evaluation import Cost, Evaluation, EvaluationRow
 from selfplay.curriculum.injector_evaluation import InjectorEvaluation
 from selfplay.formatting import count, listed, tally
+from selfplay.oracle.grades import WORDS
 from selfplay.report.tables import safe, short
 from selfplay.rl.estimates import LEVEL, Estimate
 
@@ -60,7 +61,7 @@ def solver_page(found: Evaluation) -> RenderableType:
     """The page of a policy's attempts at the bugs of a run."""
     lines = [
         f"in brackets: {LEVEL:.0%} intervals, from resampled bugs",
-        f"attempts ended: {tally(found.reasons)}",
+        f"attempts ended: {tally(found.reasons, WORDS)}",
         _cost(found.cost),
     ]
     if found.incomplete:

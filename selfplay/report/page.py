@@ -4,13 +4,12 @@ from collections.abc import Callable, Mapping, Sequence
 
 from pydantic import TypeAdapter, ValidationError
 from rich.console import Group, RenderableType
-from rich.rule import Rule
 from rich.text import Text
 
 from selfplay import patches
 from selfplay.artifact import Artifact, ArtifactError, Bug, Verdict
 from selfplay.formatting import count
-from selfplay.report.tables import safe, solve_lines, verdict_table
+from selfplay.report.tables import heading, safe, solve_lines, verdict_table
 from selfplay.rl.rewards import injector_reward
 from selfplay.rollout.controls import CONTROLS
 
@@ -25,15 +24,15 @@ def bug_page(
     """The whole page, for a rich console; `attempt` is the failed attempt in a second-order bug, `solved` how often
     each policy solved it, None when unknown. Raises `ArtifactError` or `PatchError` for a damaged bug."""
     verdicts = recorded_verdicts(bug)
-    failed: list[RenderableType] = [Rule("attempt.diff, which failed", align="left"), _coloured(attempt)]
+    failed: list[RenderableType] = [heading("attempt.diff, which failed"), _coloured(attempt)]
     return Group(
         _heading(bug, solved),
-        Rule("what was broken", align="left"),
+        heading("what was broken"),
         _where(artifact.bug_inject),
-        Rule(f"tests that see it: {len(bug.fail_to_pass)}", align="left"),
+        heading(f"tests that see it: {len(bug.fail_to_pass)}"),
         _ids(bug.fail_to_pass),
         *_part("what the weakening hid", artifact.test_weaken, _where),
-        Rule("bug_inject.diff", align="left"),
+        heading("bug_inject.diff"),
         _coloured(artifact.bug_inject),
         *_part("test_weaken.diff", artifact.test_weaken, _coloured),
         *(failed if attempt else ()),
@@ -50,7 +49,7 @@ def _made_by(bug: Bug) -> str:
 
 def _part(title: str, diff: str | None, shown: Callable[[str], RenderableType]) -> tuple[RenderableType, ...]:
     """A part of the page about a diff that an imported task may lack."""
-    return () if diff is None else (Rule(title, align="left"), shown(diff))
+    return () if diff is None else (heading(title), shown(diff))
 
 
 def recorded_verdicts(bug: Bug) -> tuple[Verdict, ...]:
@@ -79,11 +78,12 @@ def _heading(bug: Bug, solved: Mapping[str, Mapping[str, int]] | None) -> Text:
     lineage = ""
     if bug.attempt:
         lineage = f", order 2: {bug.parent} and attempt {bug.attempt.number} of {bug.attempt.policy}"
+    passing = count(len(bug.pass_to_pass), "still passes", "still pass")
     lines = [
         f"{bug.id}{lineage}",
         f"{bug.source} at {bug.revision} (tree {bug.tree_hash[:12]})",
         f"{bug.strategy} {_made_by(bug)}",
-        f"{_failing(bug)}, {len(bug.pass_to_pass)} still pass, {len(bug.flaky)} flaky{_hidden(bug)}",
+        f"{_failing(bug)}, {passing}, {len(bug.flaky)} flaky{_hidden(bug)}",
         *([] if solved is None else [f"solved: {', '.join(_solved(solved)) or 'no attempts yet'}"]),
     ]
     text = safe("\n".join(lines))
@@ -109,7 +109,7 @@ def _where(diff: str) -> Text:
         functions = f"  in {', '.join(around[:4])}" if around else ""
         lines.append(f"{section.path}: {section.kind}, -{section.removed} +{section.added}{functions}")
     if len(sections) > SHOWN_FILES:
-        lines.append(f"... and {len(sections) - SHOWN_FILES} more files")
+        lines.append(f"... and {count(len(sections) - SHOWN_FILES, 'more file')}")
     return safe("\n".join(lines))
 
 
@@ -124,7 +124,7 @@ def _coloured(diff: str) -> Text:
     for line in lines[:SHOWN_LINES]:
         page.append(safe(line.expandtabs(4)).plain + "\n", style=_style(line))
     if len(lines) > SHOWN_LINES:
-        page.append(f"... and {len(lines) - SHOWN_LINES} more lines\n", style="bold")
+        page.append(f"... and {count(len(lines) - SHOWN_LINES, 'more line')}\n", style="bold")
     return page
 
 

@@ -64,7 +64,7 @@ def _step(plan: Plan, config: TrainConfig) -> Iterator[str]:
     yield ""
     yield f"an engine's cache holds {engine.tokens:,} tokens: {count(engine.episodes, 'episode')} of {context} at once"
     least, expected, most = load.solver
-    yield f"a step: {count(load.injector, 'injection')}, {expected} attempts ({least} to {most})"
+    yield f"a step: {count(load.injector, 'injection')}, {count(expected, 'attempt')} ({least} to {most})"
     least, expected, most = load.tokens
     yield f"tokens of a step: {expected:,} ({least:,} to {most:,})"
     for name, seconds in pace.phases.items():

@@ -7,7 +7,8 @@ from rich.console import RenderableType
 
 from selfplay.curriculum import Attempt
 from selfplay.curriculum import RunProgress as Step
-from selfplay.formatting import count
+from selfplay.formatting import count, spaced
+from selfplay.oracle.grades import reason_in_words
 from selfplay.report.display import Display, display
 from selfplay.report.tables import short
 
@@ -58,7 +59,7 @@ class LiveWatcher:
         self.display.begin(doing, total)
 
     def attempt(self, attempt: Attempt) -> None:
-        reason = attempt.detail if attempt.reason == "nothing-handed-in" else attempt.reason
+        reason = attempt.detail if attempt.reason == "nothing-handed-in" else reason_in_words(attempt.reason)
         self.done(f"{attempt.bug} {short(attempt.policy)} {attempt.number}: {reason}")
 
     def done(self, line: str) -> None:
@@ -79,5 +80,5 @@ def episodes_came_to(statuses: dict[str, int]) -> str:
     """`38 of 40 episodes gave up, 2 failed a check`: the outcomes of a run's episodes."""
     total = sum(statuses.values())
     found = sorted(statuses.items(), key=lambda item: (-item[1], item[0]))
-    parts = [f"{n} {STATUSES.get(name, name.replace('_', ' '))}" for name, n in found]
+    parts = [f"{n} {STATUSES.get(name, spaced(name))}" for name, n in found]
     return f"of {count(total, 'episode')} {', '.join(parts)}" if total else "no episode was finished"

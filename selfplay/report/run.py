@@ -6,6 +6,7 @@ from typing import Any
 
 from rich.console import Group, RenderableType
 
+from selfplay.curriculum.ends import told
 from selfplay.formatting import count, listed, spoken, tally
 from selfplay.report.progress import episodes_came_to
 from selfplay.report.quality import quality_report
@@ -18,9 +19,14 @@ MOST_ROWS = 200
 
 
 def run_page(summary: Mapping[str, Any], out: Path) -> RenderableType:
-    """The whole page of a run. For a run killed before its suite was measured, only the quality is shown."""
+    """The whole page of a run. Without a bug: no table of bugs or of their quality, but why there is none. For a run
+    killed before its suite was measured, only the quality is shown."""
     parts: list[RenderableType] = []
     several = len(summary["repositories"]) > 1
+    if _is_empty(summary):
+        measured = "suite" in summary or several
+        parts.append(safe("\n".join(_lines(summary, out)) if measured else _nothing_yet(summary, out)))
+        return Group(*parts, *([repository_page(summary["repositories"])] if several else ()))
     if "suite" in summary or several:
         parts += [bug_table(summary["bugs"][:MOST_ROWS], CONTROLS), safe("\n".join(_lines(summary, out)))]
     if several:
@@ -34,18 +40,36 @@ def run_page(summary: Mapping[str, Any], out: Path) -> RenderableType:
     return Group(*parts, quality_report(summary))
 
 
+def _is_empty(summary: Mapping[str, Any]) -> bool:
+    """Whether there is nothing whose quality could be told: no bug of any kind, and no attempt."""
+    others = (summary.get("second_order_bugs"), summary.get("imported"), summary.get("solving"))
+    return not summary["figures"]["bugs"] and not any(others)
+
+
+def _nothing_yet(summary: Mapping[str, Any], out: Path) -> str:
+    episodes = summary["figures"]["episodes"]
+    why = summary.get("stopped") or (f"{count(episodes, 'episode')} so far" if episodes else "no episode is finished")
+    return f"no bug in {out}: {why}"
+
+
 def _lines(summary: Mapping[str, Any], out: Path) -> Iterator[str]:
     figures = summary["figures"]
-    wanted = summary.get("wanted", sum(row["wanted"] for row in summary["repositories"]))  # no summary written yet
-    yield f"{figures['bugs']} of {count(wanted, 'bug')} ({summary.get('stopped', 'not finished')}) in {out}"
+    wanted = summary.get("wanted", sum(row["wanted"] for row in summary["repositories"]))  # no summary yet
+    yield f"{figures['bugs']} of {count(wanted, 'bug')} ({summary.get('stopped') or 'not finished'}) in {out}"
     yield _made(figures)
     yield from lost_lines(figures)
     yield from _cost(summary.get("cost", {}), figures["bugs"])
     yield from _suite(summary.get("suite"))
     if figures["bugs"] < wanted:
-        failed = tally(figures["failed_checks"])
-        yield f"why not more: {episodes_came_to(figures['statuses'])}" + (f" (by check: {failed})" if failed else "")
+        yield _why_not_more(figures)
     yield from summary.get("notes", ())
+
+
+def _why_not_more(figures: Mapping[str, Any]) -> str:
+    """The outcomes of the episodes, the checks that failed, and the commonest reasons of the others."""
+    failed, reasons = tally(figures["failed_checks"]), told(figures.get("reasons", {}))  # earlier summaries lack them
+    said = f"why not more: {episodes_came_to(figures['statuses'])}" + (f" (by check: {failed})" if failed else "")
+    return f"{said}: {reasons}" if reasons else said
 
 
 def _suite(suite: Mapping[str, Any] | None) -> Iterator[str]:

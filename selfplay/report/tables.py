@@ -5,20 +5,30 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from rich.console import Group, RenderableType
+from rich.constrain import Constrain
+from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
 from selfplay.artifact import Verdict
 from selfplay.formatting import count, listed
-from selfplay.oracle.grades import Grade
+from selfplay.oracle.grades import Grade, reason_in_words
 from selfplay.oracle.leak_audit.audit import Audit, AuditState
 from selfplay.plain_text import printable
+
+HEADING = 80
+"""Columns of a heading, also where a page has no end."""
 
 
 def short(policy: str) -> str:
     """A policy's name for a narrow column: for a model's folder only the last part."""
     kind, _, model = policy.partition(":")
     return f"{kind}:{PurePosixPath(model).name}" if model.startswith(("/", ".", "~")) else policy
+
+
+def heading(title: str) -> RenderableType:
+    """A line that begins a part of a page."""
+    return Constrain(Rule(title, align="left"), HEADING)
 
 
 def safe(value: object) -> Text:
@@ -109,7 +119,7 @@ def grade_table(title: str, grade: Grade) -> RenderableType:
     said = [safe(f"note: {note}") for note in grade.notes]
     if grade.left_out:
         said.append(safe(f"left out: {listed(f'{path} ({why})' for path, why in grade.left_out)}"))
-    return Group(table, *said, Text.assemble(end, safe(f": {grade.reason}: {grade.detail}{cost}")))
+    return Group(table, *said, Text.assemble(end, safe(f": {reason_in_words(grade.reason)}: {grade.detail}{cost}")))
 
 
 def grades_table(grades: Mapping[str, Grade]) -> RenderableType:
@@ -118,7 +128,8 @@ def grades_table(grades: Mapping[str, Grade]) -> RenderableType:
     for name in ("bug", "grade", "detail"):
         table.add_column(name, overflow="fold")
     for bug, grade in grades.items():
-        table.add_row(safe(bug), Text(grade.reason, style="green" if grade.resolved else "red"), safe(grade.detail))
+        reason = reason_in_words(grade.reason)
+        table.add_row(safe(bug), Text(reason, style="green" if grade.resolved else "red"), safe(grade.detail))
     resolved = sum(grade.resolved for grade in grades.values())
     return Group(table, safe(f"{resolved} of {len(grades)} resolved"))
 

@@ -5,6 +5,7 @@ leaves only a staging folder, which the next builder of that key removes.
 """
 
 import contextlib
+import errno
 import fcntl
 import os
 import tempfile
@@ -37,6 +38,19 @@ def check_cache(cache: Path) -> None:
         told = cache_error(plain, cache)
         hint = told.hint if told else f"Set {VARIABLE} to a folder you can write to."
         raise CacheError(f"the cache folder {str(cache)[:300]} cannot be used: {error.strerror}", hint) from error
+
+
+def why_unusable(cache: Path) -> str:
+    """Why nothing can be kept in the cache, and what to do; empty where it can. Nothing is made."""
+    try:
+        place = next(one for one in (cache, *cache.parents) if one.exists())
+        if os.access(place, os.W_OK | os.X_OK):
+            return ""
+        code = errno.EROFS if os.statvfs(place).f_flag & os.ST_RDONLY else errno.EACCES
+    except OSError as error:
+        code = error.errno or errno.EACCES
+    told = cache_error(OSError(code, os.strerror(code)), cache)
+    return f"{told.message}. {told.hint}" if told else f"the cache folder {cache} cannot be used: {os.strerror(code)}"
 
 
 def build_once(final: Path, build: Callable[[Path], None], waiting: Callable[[str], None]) -> Path:

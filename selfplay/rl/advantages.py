@@ -25,7 +25,7 @@ def length_weighted(rewards: Sequence[float], tokens: Sequence[int]) -> list[flo
     there is a count of at least 1 for each reward.
     """
     if len(tokens) != len(rewards) or any(count < 1 for count in tokens):
-        raise ValueError(f"{len(rewards)} rewards need as many counts of at least 1 token, not {list(tokens)}")
+        raise ValueError(f"each reward of {len(rewards)} needs a count of at least 1 token, not {list(tokens)}")
     return _minus(rewards, _mean(rewards, tokens))
 
 
@@ -75,7 +75,7 @@ def two_level(proposers: Sequence[float], solvers: Sequence[Sequence[float]]) ->
     Raises `ValueError` unless there is one group of solvers for each proposer.
     """
     if len(proposers) != len(solvers):
-        raise ValueError(f"{len(proposers)} proposers and {len(solvers)} groups of solvers")
+        raise ValueError(f"proposers and groups of solvers must be as many: {len(proposers)} and {len(solvers)}")
     return centred(proposers), [centred(group) for group in solvers]
 
 

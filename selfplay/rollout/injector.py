@@ -122,6 +122,11 @@ def injector_key(run: InjectorRun, number: int) -> InjectorKey:
     return InjectorKey(run.repository, task.strategy, task.seed, number, task.seed_location)
 
 
+def strategies_of(mix: Mix) -> tuple[Strategy, ...]:
+    """The strategies that its episodes have."""
+    return ("removal", "history") if mix == "mix" else (mix,)
+
+
 def strategy_of(mix: Mix, seed: int, number: int) -> Strategy:
     """The strategy of the prompt of this number. Under `mix`, one of each pair removes code and the other reverts
     history (the paper's best mix; the ratio 50/50 is ours)."""

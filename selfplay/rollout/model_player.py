@@ -14,6 +14,7 @@ from selfplay.agent import EpisodeLimits, Policy
 from selfplay.agent.chat_format import ChatFormat
 from selfplay.agent.conversation import ChatConversation, Conversation, Style, TokenConversation
 from selfplay.agent.model import Message, MessageCount, ModelError, Sampling, TextModel, TokenModel
+from selfplay.formatting import count
 from selfplay.policies.option_types import Amount, Count, Seconds, Share
 from selfplay.policies.rendezvous import Fact, Rendezvous
 from selfplay.roles.role import Role
@@ -194,12 +195,12 @@ class ModelPlayer:
         self._opened = self._report = None
 
 
-async def report(count: MessageCount, say: Say, first: float = FIRST_REPORT) -> None:
+async def report(counted: MessageCount, say: Say, first: float = FIRST_REPORT) -> None:
     """Report that a model is at work, since results may take an hour: after `first` seconds, then less and less
     often."""
     seconds = first
     while True:
         await asyncio.sleep(seconds)
-        if count.awaited:
-            say(f"the model gave {count.given} messages so far, {count.awaited} more are awaited")
+        if counted.awaited:
+            say(f"the model gave {count(counted.given, 'message')} so far, {counted.awaited} more are awaited")
             seconds = min(2 * seconds, SLOWEST_REPORT)

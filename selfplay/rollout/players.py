@@ -67,7 +67,7 @@ class _Killed:
     If the same command is killed again, the result is kept: `seen` has the episodes and the numbers of killed commands.
     """
 
-    def __init__(self, policy: Policy, episode: tuple[object, ...], seen: set[tuple[object, ...]]) -> None:
+    def __init__(self, policy: Policy, episode: tuple[str, str], seen: set[tuple[str, str, int]]) -> None:
         self.name, self.record = policy.name, policy.record
         self._act, self._episode, self._seen, self._count = policy.act, episode, seen, 0
 
@@ -96,15 +96,13 @@ class ScriptedPlayer:
     def __init__(self, name: str = "scripted", survey: Survey | Sources | None = None) -> None:
         self.name = name
         self._survey = survey
-        self._killed: set[tuple[object, ...]] = set()
+        self._killed: set[tuple[str, str, int]] = set()
 
     async def open(self, say: Say) -> None:
         """A script needs no preparation."""
 
     def policy(self, role: Role[T], task: T) -> Policy:
-        policy = self._policy(role, task)
-        names = [getattr(task, name, None) for name in ("bug", "strategy", "seed", "number")]
-        return _Killed(policy, (role.name, *names), self._killed)
+        return _Killed(self._policy(role, task), (role.name, role.key(task)), self._killed)
 
     def _policy(self, role: Role[T], task: T) -> Policy:
         if isinstance(task, InjectorTask):

@@ -26,6 +26,7 @@ from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from selfplay.errors import SelfplayError
+from selfplay.formatting import count
 from selfplay.sandbox import Cause, SandboxError, SandboxLost, World
 from selfplay.sandbox.admission import SandboxPool
 from selfplay.sandbox.workers import Workers
@@ -127,13 +128,13 @@ class Retries(Generic[J, R]):
         if isinstance(error, ModelDown):
             self._unanswered += 1
             if self._unanswered >= UNANSWERED:
-                said = f"the model failed in {self._unanswered} episodes in a row: {error.message}"
+                said = f"the model failed in {count(self._unanswered, 'episode')} in a row: {error.message}"
                 raise RolloutError(said, RESUMES) from error
             return True
         if self.unplayed is not None and await self._by_itself(entry, error):
             self._aside.append((entry.job, self.unplayed(entry.job, error)))
             if len(self._aside) >= SET_ASIDE:
-                said = f"{len(self._aside)} jobs in a row could not be played: {error.message}"
+                said = f"{count(len(self._aside), 'job')} in a row could not be played: {error.message}"
                 raise RolloutError(said, error.hint or RESUMES) from error
             return False
         self._count(entry, error)
@@ -150,7 +151,7 @@ class Retries(Generic[J, R]):
         self._ready = now + pause_after(self._row)
         if self._row >= LOST_SANDBOXES:
             raise RolloutError(
-                f"{self._row} sandboxes in a row failed: {error.message}", error.hint or RESUMES
+                f"{count(self._row, 'sandbox', 'sandboxes')} in a row failed: {error.message}", error.hint or RESUMES
             ) from error
 
     async def _by_itself(self, entry: JobState[J], error: SandboxError) -> bool:
@@ -204,7 +205,7 @@ def again(work: Callable[[], T], played_again: Callable[[SelfplayError], None] =
             last = lost
         limits += last.cause is Cause.LIMIT
         if limits >= LIMITS:
-            raise RolloutError(f"a sandbox met its limits {limits} times: {last.message}", last.hint) from last
+            raise RolloutError(f"a sandbox met its limits {count(limits, 'time')}: {last.message}", last.hint) from last
         if row < LOST_SANDBOXES:
             played_again(last)
             time.sleep(pause_after(row))

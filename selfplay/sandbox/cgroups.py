@@ -10,6 +10,7 @@ import itertools
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from selfplay.errors import in_words
 from selfplay.sandbox.cgroup_places import AGENTS, CONTROLLERS, enable, make_agents, mounts, remove, usable
 from selfplay.sandbox.owners import marked
 from selfplay.sandbox.protocol import Limits, SandboxError
@@ -52,7 +53,7 @@ class Cgroups:
                     write(self.folders[controller] / name / file, value)
         except OSError as error:
             group.close()
-            raise SandboxError(f"the control group cannot be made: {error}") from error
+            raise SandboxError(f"the control group cannot be made: {in_words(error)}") from error
         return group
 
     def keep(self, folder: Path) -> None:

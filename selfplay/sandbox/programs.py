@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from selfplay import subprocesses
+from selfplay.errors import in_words
 from selfplay.sandbox.protocol import IsolationUnavailable
 
 NEEDED = (0, 11, 0)  # --overlay came with 0.11
@@ -60,7 +61,7 @@ def version(path: Path) -> tuple[int, ...]:
         said = subprocesses.run([path, "--version"], timeout=10, check=True).stdout.decode()
         return tuple(int(part) for part in said.split()[-1].split("."))
     except (OSError, subprocesses.Failed, ValueError) as error:
-        raise IsolationUnavailable(f"{path} --version does not run: {error}", HOW_TO_GET) from error
+        raise IsolationUnavailable(f"{path} --version does not run: {in_words(error)}", HOW_TO_GET) from error
 
 
 def find_interpreter() -> tuple[Path, Path | None]:

@@ -13,6 +13,7 @@ from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 from transformers import AttentionInterface
 
+from selfplay.formatting import count
 from selfplay.train.errors import TrainError
 
 PACKED = "selfplay_packed"
@@ -70,7 +71,7 @@ def _refuse(module: Any, lengths: tuple[int, ...], dropout: float, others: dict[
     if dropout:
         strange.append("dropout")
     if window and max(lengths) > window:
-        strange.append(f"a window of {window} tokens")
+        strange.append(f"a window of {count(window, 'token')}")
     if not getattr(module, "is_causal", True):
         strange.append("no causal order")
     if strange:

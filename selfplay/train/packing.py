@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from selfplay.formatting import count
 from selfplay.train.errors import TrainError
 
 
@@ -26,7 +27,9 @@ class Example:
     def __post_init__(self) -> None:
         for what, values in (("mask", self.mask), *self.numbers.items()):
             if len(values) != len(self.ids):
-                raise TrainError(f"{self.name}: {len(self.ids)} ids and {len(values)} values of {what}")
+                raise TrainError(
+                    f"{self.name}: {count(len(self.ids), 'id')} and {count(len(values), 'value')} of {what}"
+                )
         if not len(self.ids) or min(self.ids) < 0:
             raise TrainError(f"{self.name}: a sequence needs ids of at least 0")
         if self.mask[0]:
@@ -62,7 +65,7 @@ def fitting(examples: Iterable[Example], budget: int, too_long: TooLong = "refus
     for example in examples:
         if len(example.ids) > budget and too_long == "refuse":
             raise TrainError(
-                f"{example.name} has {len(example.ids)} tokens, the budget of a row is {budget}",
+                f"{example.name} has {count(len(example.ids), 'token')}, the budget of a row is {budget}",
                 "Raise the budget, or have long sequences cut or left out.",
             )
         if len(example.ids) <= budget or too_long == "cut":
@@ -74,7 +77,9 @@ def check_readable(examples: Iterable[Example], vocabulary: int, context: int) -
     """Raises `TrainError` for an example that a model of this vocabulary and context cannot read."""
     for example in examples:
         if len(example.ids) > context:
-            raise TrainError(f"{example.name} has {len(example.ids)} tokens, the model's context ends at {context}")
+            raise TrainError(
+                f"{example.name} has {count(len(example.ids), 'token')}, the model's context ends at {context}"
+            )
         if max(example.ids) >= vocabulary:
             raise TrainError(
                 f"{example.name} has id {max(example.ids)}, the vocabulary ends at {vocabulary}",
@@ -89,7 +94,7 @@ def pack(lengths: Sequence[int], budget: int) -> list[list[int]]:
     for index in sorted(range(len(lengths)), key=lambda index: -lengths[index]):
         length = lengths[index]
         if length > budget:
-            raise TrainError(f"a sequence of {length} tokens does not fit into a row of {budget}")
+            raise TrainError(f"a sequence of {count(length, 'token')} does not fit into a row of {budget}")
         at = next((at for at, free in enumerate(room) if free >= length), len(rows))
         if at == len(rows):
             rows.append([])

@@ -14,6 +14,7 @@ from run_fixtures import Command
         (("--strategy", "feature"), "'--strategy': the policy scripted adds no features"),
         (("--base-url", "http://localhost/v1"), "'--base-url': needs --policy openai:MODEL, not scripted"),
         (("--policy", "vllm:x", "--api-key-env", "KEY"), "'--api-key-env': needs --policy openai:MODEL, not vllm:x"),
+        (("--policy", "search"), "'--policy': search only solves: it goes with `selfplay solve`"),
         (("--option", "calls=3"), "'--option': the policy scripted takes no options"),
         (("--image", "debian"), "'--image': needs --sandbox docker"),
         (("--runtime", "runsc"), "'--runtime': needs --sandbox docker"),
@@ -44,6 +45,7 @@ def test_what_solving_refuses(selfplay: Command, tmp_path: Path, options: tuple[
     [
         ("grade", (), "give --patch FILE for one bug, or --predictions FILE for a run"),
         ("grade", ("--patch", "x", "--workers", 2), "'--workers': one patch is graded by one worker"),
+        ("export", ("--out", "x", "--parquet", "--jsonl"), "'--parquet / --jsonl': give one of them"),
         ("doctor", ("--image", "debian"), "'--image': needs --sandbox docker"),
         ("validate", ("--runtime", "runsc"), "'--runtime': needs --sandbox docker"),
     ],

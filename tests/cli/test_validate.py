@@ -29,3 +29,13 @@ def test_it_ends_with_the_verdict(selfplay: Command, run: Path) -> None:
     done = selfplay("validate", run)
     assert done.code == 1 and done.out.splitlines()[-1] == f"3 of 4 bugs valid, not: {broken.name}"
     assert "checking 4 bugs: 0 of 4" in done.err.splitlines()
+
+
+@pytest.mark.slow
+def test_a_run_is_audited_as_a_bug_is(selfplay: Command, run: Path) -> None:
+    done = selfplay("audit", run, "--json")
+    assert done.code in (0, 2), done.err
+    assert [one["id"] for one in done.json] == sorted(bug.name for bug in (run / "bugs").iterdir())
+    first = done.json[0]
+    alone = selfplay("audit", run / "bugs" / first["id"], "--json")
+    assert {"id": first["id"], **alone.json} == first

@@ -186,3 +186,11 @@ def test_a_run_on_a_disk_that_cannot_be_written_to_is_read(tmp_path: Path) -> No
     )
     assert done.stdout.splitlines()[0] == "['b.0']", done.stderr
     assert "cannot be written to: Read-only file system" in done.stdout
+
+
+def test_a_path_that_is_too_long_is_shortened_and_leaves_nothing(tmp_path: Path) -> None:
+    for last in ("x" * 850, "/".join(["y" * 200] * 3 + ["z" * 260])):
+        with pytest.raises(CurriculumError, match="File name too long") as refused, open_curriculum(tmp_path / last):
+            pass
+        assert "..." in refused.value.message and len(refused.value.message) < 300
+    assert list(tmp_path.iterdir()) == []

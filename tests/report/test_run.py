@@ -37,7 +37,8 @@ def summary(tmp_path: Path) -> dict[str, Any]:
             failed = number > 2
             status, check = ("invalid", "inverse_mutation") if failed else ("gave_up", None)
             figures = StoredEpisodeFigures(seconds=1.0)
-            result = EpisodeRecord(number, "removal", status, "", figures, failed_check=check)
+            why = "" if failed else "nothing is left to change"
+            result = EpisodeRecord(number, "removal", status, why, figures, failed_check=check)
             pool.episodes.stage(result)
         pool.episodes.take(1)
         return {**FACTS, **summarise(pool), "cost": {}}
@@ -47,7 +48,8 @@ def test_a_run_without_a_bug_is_told_in_words(summary: dict[str, Any]) -> None:
     text = page(summary)
     assert not PYTHON.search(text), PYTHON.search(text)
     assert "0 of 2 bugs (enough bugs) in runs/x" in text and "suite: 1 test in 1 file, 0.3 s a run" in text
-    assert "why not more: of 5 episodes 3 gave up, 2 failed a check (by check: 2 inverse mutation)" in text
+    said = "why not more: of 5 episodes 3 gave up, 2 failed a check (by check: 2 inverse mutation)"
+    assert f"{said}: nothing is left to change (3 times)" in text
     assert "took" not in text
 
 
@@ -63,7 +65,8 @@ def test_what_the_whole_run_took_is_what_its_cost_says(summary: dict[str, Any]) 
 
 def test_hidden_tests_are_told_in_words(summary: dict[str, Any]) -> None:
     def line(hidden: Any) -> str:
-        text = page({**summary, "quality": {**summary["quality"], "hidden_share": hidden}})
+        figures = {**summary["figures"], "bugs": 1}
+        text = page({**summary, "figures": figures, "quality": {**summary["quality"], "hidden_share": hidden}})
         return next(row for row in text.splitlines() if "share of F2P hidden" in row)
 
     nothing = {"least": 0, "median": 0, "mean": 0, "most": 0}
@@ -82,7 +85,7 @@ def test_attempts_and_second_order_bugs_are_told_in_words(summary: dict[str, Any
                  "quality": {**summary["quality"], "second_order": second, "audited": 3, "leaking": 1,
                              "not_auditable": ["x"]}})  # fmt: skip
     assert "3 solved never, 1 solved once, 1 solved 5 times" in text and "1 of 2" in text
-    assert "1; not promoted: 2 duplicate, 1 touches-tests" in text and "3, 1 leaks, 1 cannot be audited" in text
+    assert "1; not promoted: 2 duplicate, 1 touches tests" in text and "3, 1 leaks, 1 cannot be audited" in text
     assert "attempt 0 of openai:m" in text and "gold 1 of 1" not in text
 
 
@@ -108,3 +111,13 @@ def test_tasks_of_others_are_told_as_tasks(summary: dict[str, Any]) -> None:
     text = page({**summary, "imported": [row], "repositories": []})
     assert "Imported tasks" in text and "shop__shop-1" in text and "scripted 1 of 2" in text
     assert "no bugs to tell of" not in text and "worlds searched for leaks" in text
+
+
+def test_a_run_without_a_bug_has_a_sentence_and_no_tables(summary: dict[str, Any]) -> None:
+    text = page(summary)
+    assert "Verified bugs" not in text and "Quality" not in text and "no bugs to tell of" not in text
+    assert text.startswith("0 of 2 bugs (enough bugs) in runs/x")
+    first = {name: value for name, value in summary.items() if name not in FACTS}
+    assert page(first).strip() == "no bug in runs/x: 5 episodes so far"
+    none = {**first, "figures": {**summary["figures"], "episodes": 0}}
+    assert page(none).strip() == "no bug in runs/x: no episode is finished"

@@ -64,7 +64,7 @@ def test_two_levels() -> None:
 
 
 def test_two_levels_want_a_group_of_solvers_for_each_proposer() -> None:
-    with pytest.raises(ValueError, match="2 proposers and 1 groups"):
+    with pytest.raises(ValueError, match="proposers and groups of solvers must be as many: 2 and 1"):
         two_level([1.0, 2.0], [[1.0]])
 
 

@@ -153,7 +153,7 @@ CASES = {
     ),
     "no test passes": Case("parser", "found no test", having(test_script="true\n")),
     "a test fails on the original": Case(
-        "test_script", "1 test fail on the original: 'x'", script(after="echo FAIL: x")
+        "test_script", "1 test of the original fails: 'x'", script(after="echo FAIL: x")
     ),
     "too few tests": Case("test_script", "only 9 tests", script(), thresholds=Thresholds(min_passing_tests=10)),
     "script too slow": Case("test_script", "within 1 s", script(after="sleep 600"), thresholds=Thresholds(seconds=1)),

@@ -16,6 +16,7 @@ from selfplay.commands.curriculum import CurriculumWatcher, prepared_source
 from selfplay.commands.order import Order
 from selfplay.curriculum import Curriculum, CurriculumError, OtherSettings
 from selfplay.errors import SelfplayError
+from selfplay.formatting import count
 from selfplay.loop.config import TrainConfig
 from selfplay.loop.errors import TrainingError
 from selfplay.loop.ledger import Ledger, Planned
@@ -94,7 +95,7 @@ class Repositories:
             vain = in_vain(groups_of(name, played, gave, how.members))
             if vain >= how.bench_after:
                 until = step + how.bench_steps
-                why = f"its last {vain} groups gave no valid bug; benched from step {step + 1} to {until}"
+                why = f"its last {count(vain, 'group')} gave no valid bug; benched from step {step + 1} to {until}"
                 self.ledger.bench(name, step, until, why)
                 self.pool.record_repository(name, {"stopped": why})
                 self.say(f"{name}: {why}")

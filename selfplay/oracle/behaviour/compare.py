@@ -79,7 +79,7 @@ def unknown(known: Behaviour, said: Layer) -> Layer:
         return said
     alike = most_alike(known.right)
     if alike >= AGREE * len(known.right):
-        why = f"{alike} of {len(known.right)} inputs have the same answer, which a program may give to all"
+        why = f"{alike} of {count(len(known.right), 'input')} have the same answer, which a program may give to all"
     elif len(known.novel) < ENOUGH:
         why = f"{count(len(known.novel), 'call')} with only inputs that no test contains, and {ENOUGH} are needed"
     elif known.reached[0] < HALF * known.reached[1]:
@@ -102,7 +102,7 @@ def apart(known: Behaviour, first: Outcomes, other: Outcomes) -> Layer | None:
     )
     if differing <= SAME * len(known.calls.sources):
         return None
-    why = f"{differing} of {len(known.calls.sources)} calls give other results in a user's place"
+    why = f"{differing} of {count(len(known.calls.sources), 'call')} give other results in a user's place"
     return caught("behaviour", why, 1)
 
 
@@ -111,7 +111,7 @@ def tiring(known: Behaviour, seen: Outcomes) -> Layer | None:
     found = worn(seen, {call: known.right[call] for call in known.calls.sources})
     if len(found) <= SAME * len(known.calls.sources):
         return None
-    why = f"{len(found)} of {len(known.calls.sources)} calls give other results after many repetitions"
+    why = f"{len(found)} of {count(len(known.calls.sources), 'call')} give other results after many repetitions"
     return caught("behaviour", why, 1)
 
 
@@ -125,7 +125,8 @@ def judge(known: Behaviour, seen: Outcomes) -> Layer:
     every, right, wrong = said.counted, said.right, said.wrong
     if every < ENOUGH:
         gone = len(known.right) - every
-        return replace(unavailable(name, f"the targets of {gone} of {len(known.right)} probes do not exist"), runs=1)
+        why = f"the targets of {gone} of {count(len(known.right), 'probe')} do not exist"
+        return replace(unavailable(name, why), runs=1)
     if wrong > SAME * every:
         return caught(name, f"it behaves like the buggy program on {wrong:.3g} of {every} inputs outside the tests", 1)
     if novel.counted >= ENOUGH and novel.wrong > SAME * novel.counted:

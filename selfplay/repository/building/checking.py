@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from selfplay.formatting import count
 from selfplay.plain_text import MAX_PATH, printable, safe_relative, shown
 from selfplay.repository import inside
 from selfplay.repository.building.build import ENV, Building
@@ -78,7 +79,8 @@ def notes_on(report: BuildReport) -> list[str]:
     notes = []
     changed = [path for path in report.changed if ".egg-info/" not in path]
     if changed:
-        notes.append(f"the build changed {len(changed)} tracked files, which were restored: {_some(changed)}")
+        files = count(len(changed), "tracked file, which was", "tracked files, which were")
+        notes.append(f"the build changed {files} restored: {_some(changed)}")
     if report.removed:
         notes.append(f"a copy of the project was removed from the environment: {_some(report.removed)}")
     if report.strays:

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from selfplay.formatting import count
 from selfplay.plain_text import printable, safe_relative
 from selfplay.repository.building.build import ENV, Building, BuildRequest
 from selfplay.repository.building.known_names import MOST_TEXT, distributions_of, missing_modules, named_plugins
@@ -196,7 +197,7 @@ def own_modules(request: BuildRequest) -> set[str]:
 
 def nearest(building: Building, found: Look) -> str:
     """The remaining problem, and a command to continue from."""
-    state = f"{len(found.tests)} are collected" + (
+    state = f"{count(len(found.tests), 'is', 'are')} collected" + (
         f", {found.passed} of {found.tried} tried pass" if found.tests else ""
     )
     causes = Counter(_CAUSE.findall(found.text)).most_common(1)

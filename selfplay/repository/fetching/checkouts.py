@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from selfplay import subprocesses
+from selfplay.formatting import count
 from selfplay.repository.errors import SourceError
 from selfplay.repository.fetching.gitdir import GitDir, GitError, failure, require_commit
 from selfplay.repository.fetching.layers import DEPTH
@@ -177,7 +178,8 @@ def _plain_folder(order: ReadOrder, store: GitDir, folder: Path, notes: tuple[st
     message = f"{Path(order.shown).name} as it was found\n"
     commit = store.commit_tree(store.write_folder(staging, ignored=False), message)
     if special:
-        notes += (f"{len(special)} special or unreadable files were left out ({', '.join(special[:3])})",)
+        files = count(len(special), "special or unreadable file was", "special or unreadable files were")
+        notes += (f"{files} left out ({', '.join(special[:3])})",)
     return Checkout(store, commit, "folder", None, notes, local=folder)
 
 

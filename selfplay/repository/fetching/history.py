@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from selfplay.formatting import count
 from selfplay.plain_text import MAX_PATH
 from selfplay.repository.errors import SourceError
 from selfplay.repository.fetching.checkouts import Checkout
@@ -41,7 +42,7 @@ class Wanted(Exception):
     """Submodules that only the host can fetch."""
 
     def __init__(self, submodules: tuple[Submodule, ...]) -> None:
-        super().__init__(f"{len(submodules)} submodules")
+        super().__init__(count(len(submodules), "submodule"))
         self.submodules = submodules
 
 
@@ -58,7 +59,8 @@ def tidy(checkout: Checkout, order: ReadOrder) -> Tidied:
     if dropped:
         _drop(store, index, dropped)
         tree = store.line("write-tree", index=index)
-        notes += (f"{len(dropped)} links that leave the tree were dropped: {', '.join(dropped[:3])}",)
+        links = count(len(dropped), "link that leaves the tree was", "links that leave the tree were")
+        notes += (f"{links} dropped: {', '.join(dropped[:3])}",)
     index.unlink()
     if tree != store.tree_of(commit):
         commit = store.commit_tree(tree, "The tree without links that leave it, submodules as folders\n", [commit])

@@ -4,6 +4,7 @@ import os
 import stat
 from pathlib import Path
 
+from selfplay.formatting import count
 from selfplay.repository.errors import SourceError
 from selfplay.repository.fetching.gitdir import GitDir, GitError
 from selfplay.repository.fetching.local import MAX_OBJECTS, walk
@@ -44,7 +45,9 @@ def uncommitted(store: GitDir, head: str, order: ReadOrder) -> tuple[str, ...]:
     if not paths:
         return ()
     shown = ", ".join(paths[:3]) + (", ..." if len(paths) > 3 else "")
-    return (f"{len(paths)} uncommitted changes were not taken ({shown}): commit them to include them",)
+    changes = count(len(paths), "uncommitted change was", "uncommitted changes were")
+    them = "it" if len(paths) == 1 else "them"
+    return (f"{changes} not taken ({shown}): commit {them} to include {them}",)
 
 
 def _pipe(root: Path) -> str:

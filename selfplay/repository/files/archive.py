@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
+from selfplay.errors import in_words
 from selfplay.repository.disk import OF_WRITING
 from selfplay.repository.errors import SourceError
 
@@ -98,7 +99,7 @@ def unpack(archive: Path, target: Path) -> list[str]:
     except OSError as error:
         if error.errno in OF_WRITING:
             raise
-        raise SourceError(f"the archive cannot be unpacked: {error}") from error
+        raise SourceError(f"the archive cannot be unpacked: {in_words(error)}") from error
     except (
         Exception
     ) as error:  # what the readers of the standard library raise for malformed input is not a closed list

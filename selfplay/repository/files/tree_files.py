@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 from selfplay import subprocesses
+from selfplay.errors import in_words
 from selfplay.repository.cache import check_cache, default_cache
 from selfplay.repository.errors import SourceError
 from selfplay.repository.fetching.fetch import reading, reading_tree
@@ -32,7 +33,7 @@ def commit_here(tree: Path) -> None:
         try:
             done = subprocesses.run(["git", "-C", tree.absolute(), *step], timeout=GIT_SECONDS, env=env)
         except (OSError, subprocesses.Failed) as error:
-            raise SourceError(f"git cannot record {tree}: {error}") from error
+            raise SourceError(f"git cannot record {tree}: {in_words(error)}") from error
         if done.returncode:
             said = done.stderr.decode("utf-8", "replace").strip()[:300]
             raise SourceError(f"git cannot record {tree}: {said}")

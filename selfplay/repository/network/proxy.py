@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from http import HTTPStatus
 
+from selfplay.errors import in_words
 from selfplay.repository.network.credentials import READING, Secret
 from selfplay.repository.network.hosts import Address, Allowed
 from selfplay.repository.network.indexes import trusted
@@ -120,7 +121,7 @@ async def _secured(streams: Streams, address: Address) -> Streams:
             await streams[1].start_tls(context, server_hostname=address.host)
     except (OSError, TimeoutError) as error:
         streams[1].close()
-        raise Unreachable(f"a TLS connection to {address} failed: {error}") from error
+        raise Unreachable(f"a TLS connection to {address} failed: {in_words(error)}") from error
     return streams
 
 

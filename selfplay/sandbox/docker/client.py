@@ -15,6 +15,7 @@ import docker
 from docker.errors import APIError, DockerException, ImageNotFound, NotFound, TLSParameterError
 from requests.exceptions import RequestException
 
+from selfplay.errors import in_words
 from selfplay.sandbox.protocol import Cause, IsolationUnavailable, SandboxError, SandboxLost
 
 OLDEST_API = (1, 40)
@@ -116,7 +117,7 @@ def innermost(error: BaseException) -> str:
     """The shortest correct sentence among wrapped errors."""
     while inner := error.__cause__ or error.__context__:
         error = inner
-    return str(error) or type(error).__name__
+    return in_words(error)
 
 
 def numbers(version: str) -> tuple[int, ...]:

@@ -12,6 +12,14 @@ NOT_ALONE = "no test sees one of the changes alone"
 TOO_FEW = "too few tests fail"
 TOO_MANY = "too many tests fail"
 NOT_HIDDEN = "the failing tests cannot be hidden"
+EXHAUSTED = f"none of {TRIES} tries made a bug: {NOTHING}"
+"""The beginning of the reason of an episode whose tries mostly found nothing to change."""
+
+
+def same_end(reason: str) -> str:
+    """What is equal for two episodes that ended alike: an episode that ran out of changes counts as that, whatever
+    became of the few that it tried."""
+    return EXHAUSTED if reason.startswith(EXHAUSTED) else reason
 
 
 def until_submitted(attempt: Callable[[], Script[str]]) -> Script[None]:

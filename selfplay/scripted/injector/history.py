@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from selfplay import patches
+from selfplay.formatting import count
 from selfplay.plain_text import syntax_tree
 from selfplay.scripted.edits.cuts import UNREADABLE, Cut, PlantedChange, apply_cuts, first_line, split_lines
 from selfplay.scripted.edits.names import top_level_names
@@ -46,9 +47,7 @@ def reverts(diff: str, new: str, label: str, wanted: int, rng: random.Random) ->
         groups += [tuple(cuts[i : i + 4]) for i in range(0, len(cuts), 2)]
         groups.append(tuple(cuts))
     groups = sorted(dict.fromkeys(groups), key=lambda group: abs(_size(group) - wanted) + rng.uniform(0, wanted))
-    return [
-        Revert(new, group, f"brought back {len(group)} hunk{'s' * (len(group) > 1)} of {label}") for group in groups
-    ]
+    return [Revert(new, group, f"brought back {count(len(group), 'hunk')} of {label}") for group in groups]
 
 
 def _size(group: Sequence[Cut]) -> int:

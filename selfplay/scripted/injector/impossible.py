@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Iterator, Sequence
 
+from selfplay.formatting import count
+from selfplay.repository import Suite
 from selfplay.roles.injector.task import InjectorTask
 from selfplay.scripted.edits.cuts import Cut
 from selfplay.scripted.edits.names import Function
@@ -42,12 +44,20 @@ def _reasons(task: InjectorTask, survey: Survey) -> Iterator[str]:
 
 
 def _too_few_tests(task: InjectorTask) -> str:
-    usable = len(task.suite.seconds)
-    tests = f"the suite has {usable} usable test{'s' * (usable != 1)}"
-    if usable < task.min_passing_tests:
-        return f"{tests}, --min-passing asks for {task.min_passing_tests}"
-    if usable <= task.min_failing_tests:
-        return f"{tests}, --min-failing asks for {task.min_failing_tests} that fail and one that does not"
+    return too_few_tests(task.suite, task.min_passing_tests, task.min_failing_tests)
+
+
+def too_few_tests(suite: Suite, min_passing: int, min_failing: int) -> str:
+    """Why no bug in code with this suite can be valid, whoever plants it; empty when one can, or when nobody measured
+    the suite."""
+    usable = len(suite.seconds)
+    said = f"the suite has {count(usable, 'usable test')}"
+    if suite.why:
+        return ""
+    if usable < min_passing:
+        return f"{said}, --min-passing asks for {min_passing}"
+    if usable <= min_failing:
+        return f"{said}, --min-failing asks for {min_failing} that fail and one that does not"
     return ""
 
 
@@ -93,4 +103,4 @@ def _differs(cut: Cut, lines: Sequence[str]) -> bool:
 def _too_few_files(task: InjectorTask, files: int, who: str) -> str:
     if files >= task.min_changed_files:
         return ""
-    return f"{who} {files} file{'s' * (files != 1)} that tests reach, --min-files asks for {task.min_changed_files}"
+    return f"{who} {count(files, 'file')} that tests reach, --min-files asks for {task.min_changed_files}"

@@ -8,6 +8,7 @@ one that a call returned is what the function does, the other is what it should 
 import ast
 from collections.abc import Iterator, Mapping
 
+from selfplay.formatting import count
 from selfplay.scripted.edits.cuts import Cut, first_line, indent_of
 from selfplay.scripted.edits.names import Function, parameters, without_docstring
 from selfplay.scripted.solver.evidence import Evidence, owned_functions
@@ -77,5 +78,5 @@ def _repair(evidence: Evidence, path: str, function: Function, cases: Mapping[st
     start = first_line(body[0])
     indent = indent_of(lines[start - 1])
     new = [line for test, value in cases.items() for line in (f"{indent}if {test}:", f"{indent}    return {value}")]
-    cut = Cut(start, start - 1, tuple(new), f"{len(cases)} answers in {function.name}()")
+    cut = Cut(start, start - 1, tuple(new), f"{count(len(cases), 'answer')} in {function.name}()")
     yield Repair(((path, cut),), "answer", 0.5, cut.what)

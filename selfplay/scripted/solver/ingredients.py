@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
+from selfplay.formatting import count
 from selfplay.scripted.edits.cuts import Cut, first_line, indent_of
 from selfplay.scripted.edits.names import bound_by, parameters, without_docstring
 from selfplay.scripted.solver.evidence import CodePlace, Evidence
@@ -161,7 +162,7 @@ def _placed(ingredient: Ingredient, gap: Gap, place: CodePlace, scope: set[str],
     weight = gap.suspicion * (near + alike) * (0.14 if not alike else 0.28) / (1 + 0.8 * len(strange))
     start = gap.line
     cut = Cut(start, start if gap.replaces else start - 1, tuple(gap.indent + line if line else "" for line in lines))
-    return Repair(((place.path, cut),), "insertion", weight, f"{len(lines)} lines as in {ingredient.name}()")
+    return Repair(((place.path, cut),), "insertion", weight, f"{count(len(lines), 'line')} as in {ingredient.name}()")
 
 
 def _renaming(strange: Sequence[str], ingredient: Ingredient, gap: Gap, place: CodePlace) -> dict[str, str] | None:

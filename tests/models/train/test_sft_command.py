@@ -56,7 +56,7 @@ def test_bugs_are_held_out_and_not_lessons() -> None:
 
 def test_one_bug_cannot_be_split() -> None:
     order = SftOrder((Path("run"),), "model", Path("out"))
-    with pytest.raises(TrainError, match="lessons of 1 bugs, of which 1 would be held out"):
+    with pytest.raises(TrainError, match="lessons of 1 bug, of which 1 would be held out"):
         split(found("aaa"), order)
 
 

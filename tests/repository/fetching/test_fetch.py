@@ -57,7 +57,7 @@ def test_a_plain_folder_is_one_commit_with_a_repeatable_id(tmp_path: Path, taken
     first, second = (taken(folder).found for _ in range(2))
     assert first.commit == second.commit
     assert sorted(first.tracked) == [".gitignore", "a.py"]
-    assert first.notes == ("1 special or unreadable files were left out (pipe)",)
+    assert first.notes == ("1 special or unreadable file was left out (pipe)",)
 
 
 def test_a_subfolder_keeps_only_its_history(repository: Make, taken: Take) -> None:
@@ -130,7 +130,7 @@ def test_a_worktree_and_its_submodules_are_sources(repository: Make, taken: Take
     (tmp_path / "tree" / "new.py").touch()
     found = taken(tmp_path / "tree").found
     assert found.commit and set(found.tracked) == {".gitmodules", "a.py", "vendor/inner/lib.py"}
-    assert found.notes == ("1 uncommitted changes were not taken (new.py): commit them to include them",)
+    assert found.notes == ("1 uncommitted change was not taken (new.py): commit it to include it",)
 
 
 @pytest.mark.slow

@@ -55,7 +55,7 @@ def test_projects_in_such_a_home_are_read(home: Path, taken: Take) -> None:
     write(home, {"tracked/new.py": ""})
     one = taken(home / "tracked")
     assert list(one.found.tracked) == ["a.py"] and one.git("log", "--format=%s") == "commit 0"
-    assert "1 uncommitted changes were not taken (tracked/new.py)" in one.found.notes[1]
+    assert "1 uncommitted change was not taken (tracked/new.py)" in one.found.notes[1]
     other = taken(home / "apart")
     assert (
         list(other.found.tracked) == ["b.py"] and "is not tracked by the repository around it" in other.found.notes[0]

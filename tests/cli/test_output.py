@@ -1,0 +1,65 @@
+"""What is printed in a pipe is whole: no cell is cut or folded at the width of a terminal that is not there."""
+
+import sys
+from pathlib import Path
+
+import pytest
+from rich.table import Table
+
+from selfplay.cli.bugs import _audited
+from selfplay.cli.output import print_page
+from selfplay.commands.show import SeenRun
+from selfplay.report.tables import heading, safe
+from selfplay.repository.cache import why_unusable
+
+LONG = "a/very/long/path/" * 12
+
+
+def printed(capsys: pytest.CaptureFixture[str]) -> str:
+    table = Table(title="Bugs")
+    table.add_column("where", overflow="fold")
+    table.add_row(safe(LONG))
+    print_page(table)
+    print_page(heading("bug_inject.diff"))
+    return capsys.readouterr().out
+
+
+def test_a_pipe_gets_whole_cells(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
+    said = printed(capsys)
+    assert not sys.stdout.isatty() and LONG in said
+    assert max(len(line) for line in said.splitlines()) < len(LONG) + 10  # nothing is padded to the page's width
+
+
+def test_columns_is_believed(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    assert all(len(line) <= 60 for line in printed(capsys).splitlines())
+
+
+def test_a_run_in_its_first_phase_has_every_key_in_its_json() -> None:
+    found = SeenRun({"bugs": []}, []).to_json()
+    assert found == {"stopped": None, "cost": None, "bugs": []}
+    assert SeenRun({"stopped": "enough bugs", "cost": {}}, []).to_json() == {"stopped": "enough bugs", "cost": {}}
+
+
+@pytest.mark.parametrize(
+    ("states", "code"), [(["clean"], 0), (["clean", "not-auditable"], 2), (["not-auditable", "leaks", "clean"], 1)]
+)
+def test_the_worst_world_of_a_run_gives_the_exit_code(states: list[str], code: int) -> None:
+    assert _audited(states) == code
+
+
+def test_a_cache_that_cannot_be_looked_at_is_named_with_the_way_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As the cache of root is for another user whose HOME is root's."""
+    assert why_unusable(tmp_path / "new" / "cache") == ""
+
+    def closed(path: Path, **how: object) -> bool:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "exists", closed)
+    cache = tmp_path / "root" / ".cache" / "selfplay"
+    assert why_unusable(cache) == (
+        f"the cache folder {cache} cannot be used: Permission denied. Set SELFPLAY_CACHE to a folder you can write to."
+    )

@@ -1,0 +1,43 @@
+"""What people read is words: reasons of grades, errors of the operating system."""
+
+import errno
+from pathlib import Path
+
+import pytest
+from rich.console import Console, RenderableType
+
+from selfplay.curriculum import Attempt
+from selfplay.errors import in_words
+from selfplay.oracle.grades import Grade
+from selfplay.report.progress import LiveWatcher
+from selfplay.report.tables import grade_table, grades_table
+from selfplay.sandbox.docker.client import unreachable
+
+GRADE = Grade(False, "failing-tests", "of the tests that decide, 1 fails and 0 are missing, first 'a'")
+
+
+def text(page: RenderableType) -> str:
+    console = Console(width=200, color_system=None)
+    with console.capture() as captured:
+        console.print(page)
+    return captured.get()
+
+
+def test_a_grade_is_told_in_words_and_its_json_keeps_the_name() -> None:
+    for page in (grade_table("bug", GRADE), grades_table({"bug": GRADE})):
+        assert "failing-tests" not in text(page) and "tests fail" in text(page)
+    assert GRADE.to_json()["reason"] == "failing-tests"
+
+
+def test_an_attempt_is_told_in_words(capsys: pytest.CaptureFixture[str]) -> None:
+    with LiveWatcher() as watcher:
+        watcher.attempt(Attempt("bug", "scripted", 0, False, "does-not-apply", "", ""))
+    assert "bug scripted 0: the patch does not apply" in capsys.readouterr().err
+
+
+def test_an_error_of_the_system_loses_its_number() -> None:
+    missing = FileNotFoundError(errno.ENOENT, "No such file or directory", str(Path("/no/such.sock")))
+    assert in_words(missing) == "No such file or directory" and in_words(ValueError("odd")) == "odd"
+    wrapped = RuntimeError("Error while fetching server API version")
+    wrapped.__cause__ = FileNotFoundError(2, "No such file or directory")
+    assert unreachable(wrapped).message == "no Docker engine answers: No such file or directory"
