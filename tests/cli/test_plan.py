@@ -53,5 +53,5 @@ def test_a_context_beyond_the_model_s_is_refused_before_the_run(selfplay: Comman
     long = ("play.context=8193", "recipe.budget=9000")
     for more in (("--plan",), ()):
         done = selfplay("train", "tiny_cpu", *long, "--out", out, *more)
-        assert done.code == 2 and "play.context is 8193, and smollm2 ends at 8192" in done.err
+        assert done.code == 2 and "play.context is 8193, the context of smollm2 is 8192" in done.err
     assert not out.exists()
