@@ -322,7 +322,8 @@ def test_the_summary_counts_by_hand(tmp_path: Path) -> None:
     assert summary["figures"] == {
         "bugs": 2, "by_strategy": {"removal": 2}, "episodes": 5,
         "submitted": 4, "valid_share": 0.667,  # all but the one that gave up; the duplicate aside, two of three
-        "statuses": {"valid": 2, "invalid": 1, "gave_up": 1, "duplicate": 1}, "reasons": {"why": 1}, "failed_checks": {"bug": 1},
+        "statuses": {"valid": 2, "invalid": 1, "gave_up": 1, "duplicate": 1}, "failed_checks": {"bug": 1},
+        "reasons": {"why": 1},  # of the one that gave up
         "median_changed_lines": 2.0,  # of 0 and 4
         "median_fail_to_pass": 1, "files_touched": 1, "validation_suite_runs": 15,  # 5 times 3
         "played_again": 0, "unplayed": {},
