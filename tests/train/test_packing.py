@@ -53,7 +53,7 @@ def test_tokens_after_the_last_trained_one_are_not_read() -> None:
 def test_an_example_that_contradicts_itself_is_refused() -> None:
     with pytest.raises(TrainError, match="3 ids and 2 values of mask"):
         Example("one", [1, 2, 3], [0, 1])
-    with pytest.raises(TrainError, match="3 ids and 1 values of sampled"):
+    with pytest.raises(TrainError, match="3 ids and 1 value of sampled"):
         Example("one", [1, 2, 3], [0, 1, 1], {"sampled": [0.0]})
     with pytest.raises(TrainError, match="it has no context"):
         Example("one", [1, 2], [1, 1])

@@ -81,7 +81,7 @@ def test_what_has_no_tape_has_no_tokens(tmp_path: Path) -> None:
 
 def test_a_tape_cut_short_is_named_and_teaches_nothing(tmp_path: Path) -> None:
     short = Record((TALK,), (segment(TAPE[:16]),))
-    assert "1 sampled parts on the tape, 2 answers" in damage_of(tmp_path / "1", short)
+    assert "1 sampled part on the tape, 2 answers" in damage_of(tmp_path / "1", short)
     more = segment()
     more.mask[0] = 1
     assert "marks tokens outside its answers" in damage_of(tmp_path / "2", Record((TALK,), (more,)))
