@@ -19,6 +19,8 @@ TAIL_LINES = 15
 MOST_BROKEN = 5
 """Files that cannot be loaded and are left out, one after the other."""
 CALL = "If they need another call, give it with --test; if something is not installed or built, with --setup."
+OF_TREE = re.compile(rb"[('\"\s/]" + WORKDIR.encode() + rb"/([^\s'\":()]+)")
+SCRIPT = re.compile(rb".+\.[cm]?[jt]sx?\b")
 NO_MODULE = re.compile(rb"module lookup disabled by GOPROXY|(missing go.sum entry for|no required) module provid")
 MODULES = (
     "It needs Go modules from outside, which are not downloaded: run `go mod vendor` in a checkout, commit its `vendor`"
@@ -100,7 +102,7 @@ def run_as_called(call: RunnerCall, prepared: Prepared, run: Run, seconds: float
 def unloadable(log: bytes) -> str:
     """The file of the tree that node could not load: of those that a stack names, the one that the framework itself
     asked for, which is the last; empty where none is named."""
-    found = re.findall(rb"[('\"\s/]" + WORKDIR.encode() + rb"/([^\s'\":()]+\.[cm]?[jt]sx?)\b", log)
+    found = [script[0] for place in OF_TREE.findall(log) if (script := SCRIPT.match(place))]
     own = [os.fsdecode(path) for path in found if b"node_modules/" not in path and b".." not in path]
     return own[-1] if own else ""
 
