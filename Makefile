@@ -10,8 +10,8 @@ INTEROP := .venv-interop
 # Tests start hundreds of processes of Python: their bytecode is kept, also where the environment says not to.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: setup demo train-demo test test-fast test-core test-attacks test-sandboxes test-models test-interop models interop pictures \
-	test-interop-datasets test-interop-trainers test-interop-report lint bench bench-models clean
+.PHONY: setup demo train-demo test test-all test-fast test-core test-alone test-long test-attacks test-models test-interop models interop \
+	pictures test-interop-datasets test-interop-trainers test-interop-report lint bench bench-models clean
 
 setup: .venv/.ready
 
@@ -80,19 +80,28 @@ test-interop-trainers: $(INTEROP)/trainers/.ready
 test-interop-report: $(INTEROP)/report/.ready
 	$(INTEROP)/report/bin/python -m pytest tests/interop/report
 
-# Sandboxes are tested alone: those tests look at what is left on the machine, where others' sandboxes come and go.
-# `make --keep-going test` runs the later ones after one that fails.
-test: lint test-core test-sandboxes test-models test-interop
+# `make test`: a quarter of an hour on two cores, in the environment of the core. `make test-all`: also the long tests, every
+# row of the tables, the models, and others' tools, each of the last in an environment of its own; CI runs that.
+# `make --keep-going test-all` runs the later ones after one that fails.
+test: lint test-core test-alone
 
+test-all: test test-long test-attacks test-models test-interop
+
+CORE := tests --ignore tests/models --ignore tests/interop
 test-core: setup
-	$(BIN)/python -m pytest -n 2 --dist worksteal -m 'not attacks' --ignore tests/sandbox --ignore tests/models --ignore tests/interop
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m 'not attacks and not long and not alone' $(CORE)
+
+# These look at what is left on the machine, where others' sandboxes come and go.
+test-alone: setup
+	$(BIN)/python -m pytest -m 'alone and not long' tests/sandbox
+
+test-long: setup
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m 'long and not attacks and not alone' $(CORE)
+	$(BIN)/python -m pytest -m 'alone and long' tests/sandbox
 
 # Every row of the tables of docs/abuse.md and docs/exploits.md of which `make test` runs a sample.
 test-attacks: setup
-	$(BIN)/python -m pytest -n 2 --dist worksteal -m attacks
-
-test-sandboxes: setup
-	$(BIN)/python -m pytest tests/sandbox
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m attacks $(CORE)
 
 test-models: models
 	OMP_NUM_THREADS=1 $(MODELS)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --timeout 600 tests/models
@@ -103,7 +112,7 @@ pictures: $(INTEROP)/report/.ready
 	$(INTEROP)/report/bin/python -m benchmarks.pictures runs/cachetools
 
 test-fast: setup
-	$(BIN)/python -m pytest -n 2 --dist worksteal -m 'not slow and not attacks'
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m 'not slow and not long and not alone and not attacks'
 
 lint: setup
 	$(BIN)/ruff check .

@@ -69,7 +69,7 @@ class Bench:
         self.seconds: dict[bool, float] = {}
         little_repository(folder / "shop")
         if not (folder / "tiny" / "config.json").exists():
-            make = "import sys, pathlib; from models.learning.conftest import tiny_folder as t; p = pathlib.Path\n"
+            make = "import sys, pathlib; from models.update.conftest import tiny_folder as t; p = pathlib.Path\n"
             make += "t(p(sys.argv[1]), p(sys.argv[2]), 49_152)"
             subprocess.run([sys.executable, "-c", make, str(folder / "tiny"), str(model)], env=self.env, check=True)
 

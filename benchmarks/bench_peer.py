@@ -35,7 +35,7 @@ from selfplay.roles.injector.collect import collect
 from selfplay.sandbox import Backend, Sandbox, open_backend
 from selfplay.sandbox.workers import Workers
 from selfplay.scripted import tools
-from selfplay.scripted.edits.cuts import Change
+from selfplay.scripted.edits.cuts import PlantedChange
 from selfplay.scripted.injector import steps
 from selfplay.scripted.injector.submit import hand_in
 from selfplay.scripted.injector.weaken import weaken
@@ -72,7 +72,7 @@ def install() -> Path:
     return python
 
 
-def candidates(python: Path, prepared: Prepared, count: int) -> list[Change]:
+def candidates(python: Path, prepared: Prepared, count: int) -> list[PlantedChange]:
     """The first `count` changes its generator makes to the code files of a tree."""
     paths = (file.relative_to(prepared.tree).as_posix() for file in sorted(prepared.tree.rglob("*.py")))
     code = [path for path in paths if not is_test_file(path) and not path.startswith(("docs/", "examples/", "setup"))]
@@ -80,11 +80,12 @@ def candidates(python: Path, prepared: Prepared, count: int) -> list[Change]:
     command = [str(python), str(program), str(prepared.tree), "0", str(count), *code]
     found = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
     return [
-        Change(one["path"], (prepared.tree / one["path"]).read_text(), one["after"], (), one["what"]) for one in found
+        PlantedChange(one["path"], (prepared.tree / one["path"]).read_text(), one["after"], (), one["what"])
+        for one in found
     ]
 
 
-def script(change: Change, prepared: Prepared, suite: Suite, tally: Tally) -> Script[None]:
+def script(change: PlantedChange, prepared: Prepared, suite: Suite, tally: Tally) -> Script[None]:
     """Plant it, run the whole suite, and where some tests fail and some pass, remove those and hand in."""
     yield from steps.install_probe()
     yield from tools.create(change.path, change.after or "")
@@ -106,7 +107,7 @@ async def played(policy: ScriptedPolicy, sandbox: Sandbox, role: str) -> Traject
         return await play_episode(policy, sandbox, role, toolset=SSR_TOOLS, workers=workers)
 
 
-def play(change: Change, prepared: Prepared, suite: Suite, backend: Backend, tally: Tally) -> Artifact | None:
+def play(change: PlantedChange, prepared: Prepared, suite: Suite, backend: Backend, tally: Tally) -> Artifact | None:
     with backend.open(prepared.world(history=True)) as sandbox:
         trajectory = asyncio.run(
             played(ScriptedPolicy("swesmith", script(change, prepared, suite, tally)), sandbox, "injector")

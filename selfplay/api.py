@@ -1,6 +1,6 @@
 """What programs use from this package: make a curriculum, read its pool, attempt its bugs, grade a patch.
 
-Each function does what one command does, on values. `docs/api.md` shows them together; everything else may move.
+Each function does what one command does, on values. `docs/api.md` shows them together; all other names may change.
 """
 
 from pathlib import Path
@@ -46,10 +46,11 @@ def solve_bugs(
 
 
 def grade(bug: Path, patch: str, *, backend: Backend | None = None, trust: bool = False) -> Grade:
-    """Grade a patch for the bug in the folder `bug`: a git diff against the tree that a solver is given. `trust`: what
-    a shared run wants to run or fetch is allowed.
+    """Grade a patch for the bug in the folder `bug`: a git diff against the tree that a solver gets. `trust`: allow
+    what a shared run wants to run or fetch.
 
-    Raises `SelfplayError` for a bug that is damaged or cannot be graded; faults of the patch become the grade's reason.
+    Raises `SelfplayError` for a bug that is damaged or cannot be graded; a fault of the patch becomes the reason of its
+    grade.
     """
     return grade_patch(bug, patch.encode("utf-8", "surrogateescape"), backend or open_backend(), trust=trust)
 

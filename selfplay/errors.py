@@ -22,7 +22,7 @@ class SelfplayError(Exception):
         return f"{self.message}\n  {self.hint}" if self.hint else self.message
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Errors travel between processes, whatever their constructors take."""
+        """Pickle without calling the constructor: errors travel between processes, and constructors differ."""
         return _restored, (type(self), self.args, dict(vars(self)))
 
 

@@ -5,13 +5,13 @@ from typing import Any
 
 
 def count(number: int, noun: str, plural: str = "") -> str:
-    """`1 file`, `2 files`, `0 files`; `plural` where adding an s is wrong."""
+    """`1 file`, `2 files`, `0 files`; `plural`: for nouns whose plural is not made with s."""
     return f"{number} {noun if number == 1 else plural or noun + 's'}"
 
 
 def tally(counts: Mapping[str, int], words: Mapping[str, str] | None = None) -> str:
-    """`40 gave up, 2 failed a check`: the counts above zero, largest first. `words`: the text for a name; for other
-    names underscores are replaced by blanks."""
+    """`40 gave up, 2 failed a check`: the counts above zero, largest first. `words`: name -> text; in other names
+    blanks replace underscores."""
     found = sorted(((n, name) for name, n in counts.items() if n), key=lambda item: (-item[0], item[1]))
     return ", ".join(f"{n} {(words or {}).get(name) or name.replace('_', ' ')}" for n, name in found)
 
@@ -27,14 +27,14 @@ def spoken(seconds: float) -> str:
 
 
 def listed(names: Iterable[str], most: int = 10) -> str:
-    """The names in a row; for more than `most`, the first ones and the number of the others."""
+    """The names, separated by commas; if more than `most`, the first ones and the number of the others."""
     every = list(names)
     more = f" and {len(every) - most} more" if len(every) > most else ""
     return ", ".join(every[:most]) + more
 
 
 def difference(one: Any, other: Any) -> tuple[str, str]:
-    """Two values of a setting, as text for a message; for two tables, only the entries that differ."""
+    """Two values of a setting, as text for a message; of two tables, only the entries that differ."""
     if isinstance(one, Mapping) and isinstance(other, Mapping):
         names = [name for name in {**one, **other} if one.get(name) != other.get(name)]
         return _table(one, names), _table(other, names)

@@ -11,7 +11,7 @@ from selfplay.errors import SelfplayError
 
 
 def not_finite(options: Any) -> list[str]:
-    """The fields of a dataclass that are numbers and no finite ones."""
+    """The names of a dataclass's fields that are infinite or NaN."""
     found = {field.name: getattr(options, field.name) for field in fields(options)}
     return [name for name, value in found.items() if isinstance(value, float) and not math.isfinite(value)]
 
@@ -19,7 +19,7 @@ def not_finite(options: Any) -> list[str]:
 def read_options(
     options: Mapping[str, str], *kinds: type[Any], refusal: type[SelfplayError] = SelfplayError
 ) -> list[Any]:
-    """`options` as one value of each of `kinds` (dataclasses with defaults). Raises `refusal`."""
+    """Read `options` as one value of each of `kinds` (dataclasses with defaults). Raises `refusal`."""
     known = {field.name: kind for kind in kinds for field in fields(kind)}
     assert len(known) == sum(len(fields(kind)) for kind in kinds), "two options of one name"
     strange = [name for name in options if name not in known]

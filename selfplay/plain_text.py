@@ -1,4 +1,4 @@
-"""Bytes and paths as plain text, without loss and without surprises. Knows nothing but the standard library."""
+"""Converts bytes and paths to plain text, and checks them. Imports only the standard library."""
 
 import ast
 import posixpath
@@ -9,17 +9,17 @@ from pathlib import Path
 from typing import Any
 
 MAX_PATH = 4096
-"""Characters of a path: the maximum on Linux."""
+"""The longest path on Linux, in characters."""
 _PARSING = threading.Lock()
 
 
 def encode(text: str) -> bytes:
-    """The exact bytes behind a text read with `decode`."""
+    """The original bytes of a text made by `decode`."""
     return text.encode("utf-8", "surrogateescape")
 
 
 def decode(data: bytes) -> str:
-    """Bytes as text without loss: what is not UTF-8 becomes surrogates that `encode` turns back."""
+    """Bytes as text without loss: bytes that are not UTF-8 become surrogates, which `encode` turns back."""
     return data.decode("utf-8", "surrogateescape")
 
 
@@ -30,14 +30,14 @@ def shown(text: str) -> str:
 
 def well_formed(text: str) -> str:
     """The text with U+FFFD for everything that is not a character (a byte that is not UTF-8, half of a surrogate pair),
-    as JSON and tokenizers accept it."""
+    because JSON and tokenizers accept no such parts."""
     return re.sub("[\ud800-\udfff]", "\ufffd", text)
 
 
 def syntax_tree(text: str | bytes, mode: str = "exec") -> Any:
     """`ast.parse`, one thread at a time: CPython 3.11 counts recursion for all threads together, and fails with a
-    SystemError when two threads parse at once. Raises `SyntaxError`, also for code that is nested too deeply for the
-    parser, or `ValueError`."""
+    SystemError when two threads parse at once. Raises `ValueError`, or `SyntaxError`, also when the code is nested too
+    deeply for the parser."""
     with _PARSING:
         try:
             return ast.parse(text, mode=mode)
@@ -46,8 +46,8 @@ def syntax_tree(text: str | bytes, mode: str = "exec") -> Any:
 
 
 def symbol_table(text: str) -> symtable.SymbolTable:
-    """The symbol table of a Python source: which names each scope binds and reads. It is the compiler's own, whose time
-    grows with the length of the text alone. Raises as `syntax_tree`."""
+    """The symbol table of a Python source: the names that each scope binds and reads. The compiler builds it, in time
+    that grows only with the length of the text. Raises what `syntax_tree` raises."""
     with _PARSING:
         try:
             return symtable.symtable(text, "<source>", "exec")
@@ -86,7 +86,7 @@ def regular_file(root: Path, path: str) -> Path | None:
             if step.is_symlink():
                 return None
         return step if step.is_file() else None
-    except OSError:  # a name that no file system accepts
+    except OSError:  # a name that file systems refuse
         return None
 
 

@@ -1,8 +1,8 @@
-"""Programs of this machine that run beside the sandboxes, started in one way: nothing in the folder a user stands in is
-an input of them, since that may be a stranger's checkout.
+"""Starts programs on the host, beside the sandboxes, so that no file in the user's current folder affects them: that
+folder may be an untrusted checkout.
 
-They start in `/`, with an empty standard input, and are looked for in the absolute folders of PATH alone; Python gets
-neither the current folder nor that of a script on its path. The linter refuses `subprocess` everywhere else.
+They start in `/`, with an empty standard input, and are searched only in the absolute folders of PATH; Python's path
+contains neither the current folder nor a script's folder. The linter forbids `subprocess` in all other modules.
 """
 
 import os
@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import IO
 
 Failed = subprocess.SubprocessError
-"""A program that took too long, or failed where it must not."""
+"""A program that timed out, or failed although it must not."""
 TimedOut = subprocess.TimeoutExpired
 Process = subprocess.Popen[bytes]
 Completed = subprocess.CompletedProcess[bytes]
@@ -25,15 +25,15 @@ Word = str | os.PathLike[str]
 
 
 def find(program: str) -> str | None:
-    """Where a program is, in the absolute folders of PATH; None where it is in none."""
+    """The path of a program in the absolute folders of PATH; None if it is in none of them."""
     return shutil.which(program, path=_path(os.environ))
 
 
 def run(
     command: Sequence[Word], *, timeout: float | None = None, check: bool = False, env: Mapping[str, str] | None = None
 ) -> Completed:
-    """A program's exit status and output. Raises `Failed`, also for a failure where `check` is set, and `OSError` for a
-    program that cannot be started."""
+    """A program's exit status and output. Raises `Failed` on a timeout and, with `check`, on a failure, and `OSError`
+    when the program cannot be started."""
     return subprocess.run(
         command, capture_output=True, stdin=subprocess.DEVNULL, cwd="/", env=_clean(env), timeout=timeout, check=check
     )
@@ -50,7 +50,7 @@ def start(
     pass_fds: Sequence[int] = (),
     new_session: bool = False,
 ) -> Process:
-    """A program that goes on. `cwd`: a folder of ours. Raises `OSError` when it cannot be started."""
+    """Start a program without waiting for it. `cwd`: a folder of ours. Raises `OSError` when it cannot be started."""
     return subprocess.Popen(
         command, cwd=cwd, env=_clean(env), stdin=stdin, stdout=stdout, stderr=stderr, pass_fds=pass_fds,
         start_new_session=new_session,
@@ -58,7 +58,7 @@ def start(
 
 
 def _clean(env: Mapping[str, str] | None) -> dict[str, str]:
-    """The environment, this process's if none is given, with the absolute folders of its PATH."""
+    """The environment (by default this process's), with only the absolute folders of its PATH."""
     given = dict(os.environ if env is None else env)
     return {**given, "PATH": _path(given)} if "PATH" in given else given
 

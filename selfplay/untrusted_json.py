@@ -1,9 +1,9 @@
-"""Answers that a stranger may have written, as values: bounded before anything is parsed, then of one known type.
+"""Reads answers that untrusted code may have written: checks their size before parsing, then their type.
 
-Programs of ours run beside code of strangers, which may answer in their place. Python's own reader takes a list of
-empty lists at twenty times its size, numbers of any length, NaN, the last of equal keys, halves of characters, and a
-depth that later recursions do not survive. Here each is an `AnswerError`, which the caller turns into its own error.
-Knows nothing but the standard library: it is sent into sandboxes, too.
+Our programs run beside untrusted code, which may answer in their place. Python's JSON reader accepts a list of empty
+lists that takes twenty times its size in memory, numbers of any length, NaN, repeated keys, lone surrogates, and
+nesting too deep for later recursion. Here each of these raises `AnswerError`, which the caller turns into its own
+error. Imports only the standard library, because it is also sent into sandboxes.
 """
 
 import dataclasses
@@ -21,21 +21,21 @@ from typing import Any, Literal, TypeVar
 MIB = 1 << 20
 MOST_BYTES = 32 * MIB
 MOST_VALUES = 500_000
-"""Values in one document: each takes some 60 to 120 bytes of memory, however short it is written."""
+"""Values in one document: each takes some 60 to 120 bytes of memory, even when written with one character."""
 MOST_DEPTH = 64
 MOST_NUMBER = 2**63
-"""Integers beyond are refused: neither SQLite nor an array holds them."""
+"""Larger integers are refused: neither SQLite nor an array holds them."""
 SHOWN = 200
 _HALF = re.compile(rb"\\u[dD][89a-fA-F]")
-_CONTAINERS = (dict, list)  # a union of the two is asked far more slowly
+_CONTAINERS = (dict, list)  # checking a union of the two is far slower
 Characters = Literal["whole", "bytes", "any"]
-"""`whole`: every text is Unicode; `bytes`: it may hold undecodable bytes as surrogates, as `plain.decode` makes them;
-`any`: nothing is checked, and the caller does."""
+"""`whole`: every text is Unicode; `bytes`: texts may hold undecodable bytes as surrogates, as `plain.decode` makes
+them; `any`: not checked here, the caller checks."""
 T = TypeVar("T")
 
 
 class AnswerError(ValueError):
-    """An answer that makes no sense; one line."""
+    """An invalid answer; the message is one line."""
 
 
 def answer(
@@ -47,10 +47,11 @@ def answer(
     containers: int = MOST_VALUES,
     characters: Characters = "bytes",
 ) -> T:
-    """The value of that type behind JSON of at most `most` bytes, `values` values and `containers` lists and objects.
+    """Parse JSON of at most `most` bytes, `values` values and `containers` lists and objects, as a value of type
+    `kind`.
 
-    `kind`: text, a number, a truth value, a dataclass (of exactly these fields), or a list, tuple, dictionary or union
-    of them. Raises `AnswerError`."""
+    `kind`: str, a number, bool, a dataclass (with exactly its fields), or a list, tuple, dictionary or union of them.
+    Raises `AnswerError`."""
     if len(data) > most:
         raise AnswerError(f"it is longer than {most} bytes")
     if data.count(b"[") + data.count(b"{") > containers:
@@ -59,9 +60,9 @@ def answer(
 
 
 def json_value(data: bytes, *, values: int = MOST_VALUES, characters: Characters = "bytes") -> Any:
-    """The value behind a JSON text that is in memory. Raises `AnswerError`."""
+    """Parse a JSON text that is in memory. Raises `AnswerError`."""
     containers = data.count(b"[") + data.count(b"{")
-    marks = 1 + data.count(b",") + containers  # as `count_values`
+    marks = 1 + data.count(b",") + containers  # as in `count_values`
     if marks > values:
         raise AnswerError(f"may hold {marks} values; at most {values} are taken")
     try:
@@ -84,7 +85,7 @@ def json_value(data: bytes, *, values: int = MOST_VALUES, characters: Characters
 
 
 def shaped(kind: Any, value: Any) -> Any:
-    """`value` as that type: see `answer`. Raises `AnswerError`."""
+    """Return `value` as type `kind`: see `answer`. Raises `AnswerError`."""
     if kind is Any or (type(kind) is type and type(value) is kind):
         return value
     if kind is float and type(value) is int:
@@ -103,11 +104,11 @@ def shaped(kind: Any, value: Any) -> Any:
             return tuple(shaped(one, item) for one, item in zip(wanted, value, strict=True))
     if origin in (dict, Mapping) and isinstance(value, dict):
         return {shaped(inner[0], key): shaped(inner[1], item) for key, item in value.items()}
-    raise AnswerError(f"{_short(value)} is there in place of {getattr(kind, '__name__', kind)}")
+    raise AnswerError(f"expected {getattr(kind, '__name__', kind)}, found {_short(value)}")
 
 
 def inflated(data: bytes, most: int, *, gzip: bool = False) -> bytes:
-    """The bytes that zlib (or gzip) packed, at most `most`. Raises `AnswerError`."""
+    """Unpack zlib (or gzip) data of at most `most` bytes. Raises `AnswerError`."""
     machine = zlib.decompressobj(zlib.MAX_WBITS | (16 if gzip else 0))
     try:
         content = machine.decompress(data, most)
@@ -119,12 +120,13 @@ def inflated(data: bytes, most: int, *, gzip: bool = False) -> bytes:
 
 
 def lines(data: bytes) -> Iterator[bytes]:
-    """The lines, without their ends, one at a time: all together may take ten times the size of `data`."""
+    """The lines without their ends, one at a time: a list of them could take ten times the size of `data`."""
     return (line.rstrip(b"\r\n") for line in io.BytesIO(data))
 
 
 def count_values(data: bytes) -> int:
-    """At least the number of values in a JSON text, without parsing it: each but the first follows one of these."""
+    """An upper bound on the number of values in a JSON text, without parsing it: each value but the first follows one
+    of these characters."""
     return 1 + data.count(b",") + data.count(b"[") + data.count(b"{")
 
 
@@ -142,7 +144,7 @@ def _dataclass(kind: Any, value: dict[str, Any]) -> Any:
     hints = _fields(kind)
     needed = {one.name for one in dataclasses.fields(kind) if one.default is one.default_factory}  # both are MISSING
     if not needed <= set(value) <= set(hints):
-        raise AnswerError(f"it has not the fields of {kind.__name__}")
+        raise AnswerError(f"its fields are not those of {kind.__name__}")
     return kind(**{name: shaped(hints[name], item) for name, item in value.items()})
 
 
@@ -154,12 +156,12 @@ def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
         keys = Counter(key for key, _ in pairs)
-        raise ValueError(f"the key {keys.most_common(1)[0][0][:SHOWN]!r} is there twice")
+        raise ValueError(f"the key {keys.most_common(1)[0][0][:SHOWN]!r} occurs twice")
     return found
 
 
 def _constant(name: str) -> float:
-    raise ValueError(f"{name} is no number")
+    raise ValueError(f"{name} is not a number")
 
 
 def _integer(text: str) -> int:
@@ -176,7 +178,7 @@ def _real(text: str) -> float:
 
 
 def _deep(value: Any) -> bool:
-    """Whether containers lie in each other more than `MOST_DEPTH` deep; level by level, without recursion."""
+    """Whether lists and objects are nested more than `MOST_DEPTH` deep; checked level by level, without recursion."""
     level = [value] if isinstance(value, _CONTAINERS) else []
     for _ in range(MOST_DEPTH):
         if not level:
@@ -191,4 +193,4 @@ def _characters(value: Any, errors: str) -> None:
         for piece in json.JSONEncoder(ensure_ascii=False).iterencode(value):
             piece.encode("utf-8", errors)
     except UnicodeEncodeError as error:
-        raise AnswerError(f"holds half of a character (\\u{ord(error.object[error.start]):x})") from error
+        raise AnswerError(f"holds a lone surrogate (\\u{ord(error.object[error.start]):x})") from error

@@ -128,7 +128,7 @@ for name in ("HEAD", "index", "config", "shallow", "packed-refs", "refs/heads/pi
         path.unlink(missing_ok=True)
         os.mkfifo(path)
 
-    told = {"HEAD": "has no HEAD that can be read|holds no files", "commondir": "takes everything from another"}
+    told = {"HEAD": "has no readable HEAD|holds no files", "commondir": "takes everything from another"}
     case(f"a pipe as .git/{name}", told.get(name, ""))(pipe)
 
 for name in (".gitignore", ".gitattributes", "sub/.gitignore"):
@@ -147,15 +147,15 @@ for name in ("info/alternates", "aa/" + 38 * "b", "pack/x.idx"):
         (folder / ".git" / "objects" / name).parent.mkdir(exist_ok=True)
         os.mkfifo(folder / ".git" / "objects" / name)
 
-    case(f"a pipe as .git/objects/{name[:20]}", "among its objects is no regular file")(among_objects)
+    case(f"a pipe as .git/objects/{name[:20]}", "among its objects is not a regular file")(among_objects)
 
 
-@case("a pipe as .git", "is neither a git folder nor does it name one")
+@case("a pipe as .git", "is not a git folder and does not name one")
 def _(folder: Path, other: Path) -> None:
     os.mkfifo(folder / ".git")
 
 
-@case("a socket as .git", "is neither a git folder nor does it name one")
+@case("a socket as .git", "is not a git folder and does not name one")
 def _(folder: Path, other: Path) -> None:
     here = Path.cwd()
     os.chdir(folder)  # the name of a socket is short

@@ -1,5 +1,4 @@
-"""Rows of a table of attacks or of honest patches as cases of a test: `make test` runs a sample, `make test-attacks`
-the others."""
+"""Rows of a table as cases of a test, of which `make test` runs a sample: the first and every `every`-th after it."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -8,6 +7,11 @@ import pytest
 
 
 def rows(found: Iterable[Any], every: int = 8) -> list[Any]:
-    """Each value as a parameter; the first and every `every`-th after it are the sample."""
-    marks = (pytest.mark.slow, pytest.mark.attacks)
-    return [pytest.param(one, marks=marks[number % every > 0]) for number, one in enumerate(found)]
+    """Attacks or honest patches; `make test-attacks` runs the others."""
+    return [pytest.param(one, marks=pytest.mark.attacks if number % every else pytest.mark.slow)
+            for number, one in enumerate(found)]  # fmt: skip
+
+
+def long_rows(found: Iterable[Any], every: int = 8) -> list[Any]:
+    """Rows of any other table; `make test-long` runs the others."""
+    return [pytest.param(one, marks=[pytest.mark.long] if number % every else []) for number, one in enumerate(found)]

@@ -29,7 +29,7 @@ def test_importing_the_package_loads_none_of_its_rooms() -> None:
     assert done.stdout == "['selfplay', 'selfplay.version']\n"
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_program_on_the_page(
     selfplay: Command, shop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -13,7 +13,7 @@ from benchmarks.bench_kills import Bench
 __all__ = ["selfplay", "shop", "together"]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.timeout(1200)
 def test_kills_change_nothing(selfplay: Command, shop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """At most two kills to a run, so that both commands are struck."""

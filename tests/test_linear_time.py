@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from linear_time import grows
+from table_rows import long_rows
 
 from selfplay import plain_text
 from selfplay.artifact import ArtifactError
@@ -24,7 +25,6 @@ from selfplay.patches import (
     reverse,
     touched_paths,
     units,
-    without,
 )
 from selfplay.patches.changes import changes
 from selfplay.patches.functions import find_tests, functions
@@ -122,7 +122,6 @@ READERS: dict[str, Reader] = {
     "patches.units, names": of_diff(naming, units),
     "patches.touched_paths": of_diff(trading, touched_paths),
     "patches.changed_lines": of_diff(replacing, changed_lines),
-    "patches.without": of_diff(trading, lambda text: without(text, "0")),
     "patches.changes": of_diff(replacing, hunks),
     "patches.changes_code": of_diff(replacing, lambda text: changes_code(parse(text))),
     "patches.is_test_file": is_test_file,
@@ -189,7 +188,7 @@ def test_texts_that_held_a_reader(fault, tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", READERS)
+@pytest.mark.parametrize("name", long_rows(READERS))
 def test_time_grows_with_the_length_of_the_text(name, tmp_path, monkeypatch):
     monkeypatch.setitem(globals(), "FOLDER", tmp_path)
     assert grows(READERS[name]) == []

@@ -30,3 +30,18 @@ def test_no_function_is_too_long_to_hold_in_mind() -> None:
                 if lines > MOST_FUNCTION:
                     long[f"{file.relative_to(ROOT)}: {node.name}"] = lines
     assert long.keys() == LONGER.keys()
+
+
+TWICE = {"SelfPlayEnv": "the name by which two trainers of others know it"}
+"""Classes of one name, and why they are."""
+
+
+def test_one_class_a_name() -> None:
+    """Programs that run inside a sandbox share no import with the package, so they are left out."""
+    places: dict[str, list[str]] = {}
+    for file in FILES:
+        if "inside" not in file.parts:
+            for node in ast.parse(file.read_text()).body:
+                if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                    places.setdefault(node.name, []).append(str(file.relative_to(ROOT)))
+    assert {name for name, found in places.items() if len(found) > 1} == TWICE.keys()

@@ -24,7 +24,7 @@ from selfplay.scripted.policy import Stuck
 from selfplay.untrusted_json import AnswerError, answer, inflated
 from selfplay.workbench import ParserError, read_outcomes
 
-OURS = (SelfplayError, ValueError, Stuck, ParserError, reading.Malformed)
+OURS = (SelfplayError, ValueError, Stuck, ParserError, reading.MalformedAnswer)
 
 
 def text(data: bytes) -> str:

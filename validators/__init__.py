@@ -1,9 +1,9 @@
-"""The consistency checks of a bug artifact, in the order of the method (SSR section 3), one file per check.
+"""The consistency checks of a bug artifact, in the paper's order (SSR section 3), one file per check.
 
-Each is `check(artifact, bench, thresholds) -> Verdict`; `validate` runs them in order, meters each, and stops at the
-first that fails. They know an artifact and a workbench, but not who made the artifact, what isolates the workbench, or
-any language. As run here, a valid bug in one file costs three suite runs: the bug, the bug with the weakening, the bug
-again; all artifacts with the same script share the runs of the original.
+Each is `check(artifact, bench, thresholds) -> Verdict`; `validate` runs them in order, times each, and stops at the
+first that fails. A check knows an artifact and a workbench, but not who made the artifact, which sandbox the workbench
+uses, or any programming language. A valid bug in one file costs three suite runs: the bug, the bug with the weakening,
+the bug again; all artifacts with the same script share the runs of the original.
 """
 
 from collections.abc import Callable
@@ -38,8 +38,9 @@ __all__ = ["CHECKS", "Check", "Thresholds", "Validation", "validate"]
 class Validation:
     """The verdicts in order, up to and including the first that failed.
 
-    The test sets are sorted, disjoint, and empty unless `valid`. `fail_to_pass`: passes on the original and not under
-    the bug; `pass_to_pass`: passes on both; `flaky`: varied, and is in neither.
+    The test sets are sorted, disjoint, and empty unless `valid`. `fail_to_pass`: tests that pass on the original, but
+    not under the bug; `pass_to_pass`: tests that pass on both; `flaky`: tests whose outcome varied; these are in
+    neither set.
     """
 
     verdicts: tuple[Verdict, ...]
@@ -50,7 +51,7 @@ class Validation:
 
     @property
     def reason(self) -> str:
-        """The reason of the last verdict: for an invalid artifact, why it is invalid."""
+        """The reason of the last verdict; for an invalid artifact, why it is invalid."""
         return f"{self.verdicts[-1].check}: {self.verdicts[-1].reason}"
 
     @property

@@ -1,6 +1,7 @@
 """Check 5. Under the bug, enough tests that passed on the original fail, and at least one still passes.
 
-Ours: the script must also end. A suite that hangs looks the same as a slow one and would cost every later run.
+Stricter than the paper: the script must also end. A suite that hangs looks like a slow one and would cost every later
+run.
 """
 
 from selfplay.artifact import Artifact, Verdict
@@ -19,7 +20,7 @@ def check(artifact: Artifact, bench: Workbench, thresholds: Thresholds) -> Verdi
     broken = failing(bench, artifact.bug_inject)
     if len(broken) < thresholds.min_failing_tests:
         tests = count(len(broken), "test") if broken else "no test"
-        return fails(NAME, f"the bug makes {tests} fail; at least {thresholds.min_failing_tests} are asked")
+        return fails(NAME, f"the bug makes {tests} fail; at least {thresholds.min_failing_tests} are required")
     survivors = bench.run().passed & buggy.passed
     if not survivors:
         return fails(NAME, "no test that passed on the original still passes under the bug")

@@ -1,4 +1,4 @@
-"""What several checks share: verdicts, short lists for people, and runs of variants."""
+"""What several checks share: verdicts, short lists for messages, and runs of variants."""
 
 from collections.abc import Collection
 from typing import Any
@@ -23,16 +23,16 @@ def count(number: int, noun: str) -> str:
 
 
 def few(items: Collection[str], shown: int = 3) -> str:
-    """The first items in order, and how many more there are: a reason stays one line, whatever the tests are called."""
+    """The first items in order, and the number of the others, so that a reason stays one line."""
     names = sorted(items)
     more = f" and {len(names) - shown} more" if len(names) > shown else ""
     return ", ".join(repr(name[:NAME_CHARACTERS]) for name in names[:shown]) + more
 
 
 def variant(bench: Workbench, *diffs: str, repeat: int = 0) -> TestRun:
-    """A run of a changed tree, stopped after ten times the original's time plus ten seconds.
+    """Run a changed tree, and stop after ten times the original's time plus ten seconds.
 
-    Ours, not the paper's: a bug that makes the suite hang would otherwise cost the whole time limit in every check.
+    Not in the paper: without this limit a bug that makes the suite hang would cost the whole time limit in every check.
     """
     return bench.run(diffs, repeat=repeat, time_limit=10 * bench.run().seconds + 10)
 
@@ -47,15 +47,15 @@ def unusable(run: TestRun, where: str) -> str:
 
 
 def failing(bench: Workbench, bug: str) -> frozenset[str]:
-    """F: the tests that pass on the original and do not pass under the full bug, whether they fail or are missing.
+    """F: the tests that pass on the original and fail or are missing under the full bug.
 
-    A missing test counts as failing because grading asks for "present and passed".
+    A missing test counts as failing because grading requires "present and passed".
     """
     return bench.run().passed - variant(bench, bug).passed
 
 
 def function_of(test: str) -> str:
-    """The test that this id is a case of: `a.py::test_b` for `a.py::test_b[1-2]`, `a_test.go::TestB` for
+    """The test to which this case's id belongs: `a.py::test_b` for `a.py::test_b[1-2]`, `a_test.go::TestB` for
     `a_test.go::TestB/one`."""
     file, mark, name = test.partition("::")
     return f"{file}{mark}{name.partition('/')[0]}" if file.endswith("_test.go") else test.partition("[")[0]

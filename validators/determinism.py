@@ -1,10 +1,10 @@
-"""Check 8. The original and the buggy tree are run again; tests whose outcome varies are quarantined.
+"""Check 8. The original and the buggy tree are run again; tests whose outcome varies are left out.
 
-An artifact is rejected when an earlier verdict needed one of them: those checks are repeated on the same runs without
-the quarantined tests, which costs no further run. Randomly failing tests are the exploit that the paper names.
+An artifact is rejected when an earlier check passed only because of such tests: those checks are repeated on the same
+runs without them, which costs no further run. The paper names randomly failing tests as an exploit.
 
-Two runs reveal a test that fails half of the time only half of the time. So once any test varies, both trees are run
-`MORE` times again; stable suites, nearly all, do not pay for that.
+With two runs, a test that fails half of the time is found only half of the time. So once any test varies, both trees
+are run `MORE` times again; most suites are stable and do not pay for that.
 """
 
 from types import ModuleType
@@ -18,7 +18,8 @@ from selfplay.workbench import TestRun, Workbench
 NAME = "determinism"
 MORE = 2
 MOST_FLAKY = 10
-"""How many ids may vary, or one in twenty if that is more: where many vary, many that did not vary yet will."""
+"""At most this many ids may vary, or one in twenty if that is more: if many vary, others probably vary too but were not
+seen."""
 OUTCOME_CHECKS: tuple[ModuleType, ...] = (test_script, bug, weakening, inverse_mutation)
 
 
@@ -33,7 +34,7 @@ def check(artifact: Artifact, bench: Workbench, thresholds: Thresholds) -> Verdi
     most = max(MOST_FLAKY, len(bench.run().outcomes) // 20)
     if len(flaky) > most:
         return fails(
-            NAME, f"{count(len(flaky), 'test')} vary from run to run; more than {most} and the rest is chance too"
+            NAME, f"{count(len(flaky), 'test')} vary from run to run; with more than {most}, others are suspect"
         )
     steady = bench.leaving_out(flaky)
     for module in OUTCOME_CHECKS:
@@ -45,7 +46,7 @@ def check(artifact: Artifact, bench: Workbench, thresholds: Thresholds) -> Verdi
 
 
 def flaky_tests(bench: Workbench, thresholds: Thresholds) -> frozenset[str]:
-    """Ids whose outcome differs between runs of one tree; a missing test is an outcome too."""
+    """Ids whose outcome differs between runs of one tree; a missing test counts as an outcome."""
     flaky = frozenset.union(*(_varying(runs) for runs, _ in _runs(bench, thresholds.repeats)))
     if not flaky:
         return flaky

@@ -1,7 +1,7 @@
-"""Comments that reveal a change: the original kept as a comment, or words that say what was done.
+"""Finds comments that reveal the change: the original code kept as a comment, or words that say what was done.
 
-A lint for what the text alone can show, in any language; it does not claim to find anything subtler. Its time is linear
-in the length of the diff, because a model wrote the text.
+A simple check of the text, for any language; it finds nothing subtler. Its time is linear in the length of the diff,
+because a model wrote the text.
 """
 
 import re
@@ -13,7 +13,7 @@ from selfplay.patches import FilePatch
 MIN_CODE_CHARACTERS = 6
 MIN_QUOTED_CHARACTERS = 10
 MAX_QUOTED_CHARACTERS = 60
-"""Characters: when a line is longer, a comment that contains this much of its beginning counts as quoting it."""
+"""For lines longer than this many characters, a comment that contains this much of the beginning counts as a quote."""
 _BEHIND_CODE = re.compile(r"\s(?:#|//|/\*|--)\s")
 _MARK = re.compile(r"#+|//+|/\*+|\*|--|;+|%+|<!--|'|REM ")
 _TELLING = re.compile(
@@ -24,7 +24,7 @@ _TELLING = re.compile(
 
 
 def find_hint(patches: Iterable[FilePatch]) -> str:
-    """The first hint in these patches, as the end of a sentence; empty when there is none."""
+    """The first hint in these patches, as the end of a sentence; empty if there is none."""
     for patch in patches:
         removed = {line.strip() for line in patch.removed_lines}
         added = {line.strip() for line in patch.added_lines}
@@ -40,13 +40,13 @@ def find_hint(patches: Iterable[FilePatch]) -> str:
 
 
 def _by_beginning(originals: Iterable[str]) -> dict[str, set[str]]:
-    """The lines too long for a chance match, cut to the part that counts, grouped by their beginning."""
+    """The lines long enough not to match by chance, cut to the part that is compared, grouped by their beginning."""
     long = sorted(line[:MAX_QUOTED_CHARACTERS] for line in originals if len(line) >= MIN_QUOTED_CHARACTERS)
     return {start: set(lines) for start, lines in groupby(long, lambda line: line[:MIN_QUOTED_CHARACTERS])}
 
 
 def _quotes(line: str, quotable: dict[str, set[str]]) -> bool:
-    """Whether a comment behind code contains a whole original line."""
+    """Whether a comment after code contains a whole original line."""
     found = _BEHIND_CODE.search(line, len(line) - len(line.lstrip()))
     behind = _squeezed(line[found.end() :]) if found and quotable else ""
     for at in range(len(behind) - MIN_QUOTED_CHARACTERS + 1):
@@ -58,7 +58,7 @@ def _quotes(line: str, quotable: dict[str, set[str]]) -> bool:
 
 
 def _is_code(line: str) -> bool:
-    """Whether a line is too long for a chance match, and not itself a comment."""
+    """Whether a line is long enough not to match by chance, and not a comment."""
     return len(line) >= MIN_CODE_CHARACTERS and any(map(str.isalnum, line)) and not _comment_text(line)
 
 

@@ -1,8 +1,8 @@
-"""Check 7. Every file of the bug matters: with that file alone as in the original, some failing test passes.
+"""Check 7. Every file of the bug matters: when only that file is restored, some failing test passes.
 
 A file is restored by applying the bug without it. So deleted files come back, added ones are missing, and renames,
-modes and binary content are exactly the original's. Sections that cannot be applied separately (two files that swap
-names) count as one. For a bug in one file the variant is the original itself, whose run is in the cache.
+modes and binary content are restored exactly. Sections that cannot be applied separately (two files that swap names)
+count as one. For a bug in one file the variant is the original itself, whose run is in the cache.
 """
 
 from selfplay.artifact import Artifact, Verdict

@@ -1,6 +1,6 @@
 """Check 2. The parser turns the script's output on the original into a map of outcomes, in a sandbox.
 
-If the script did not finish, this check passes and the next one reports it: a partial log proves nothing about the
+If the script did not finish, this check passes and the next one reports it: a partial log says nothing about the
 parser.
 """
 

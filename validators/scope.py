@@ -1,8 +1,8 @@
-"""Check 4. The bug changes enough files, all of them code, and leaves no hint of what it changed.
+"""Check 4. The bug changes enough files, only code files, and leaves no hint of what it changed.
 
-Enforced here, while the paper only prompts for it: no test file (by path or by `test_files.txt`), no symbolic link (it
-is not code, and could replace a test file), no commented-out original. The next check finds out whether the diff
-applies, before it runs a test.
+The paper only asks for this in its prompt. Here it is enforced: no test file (by path or by `test_files.txt`), no
+symbolic link (it is not code, and could replace a test file), no commented-out original. The next check finds out
+whether the diff applies.
 """
 
 from selfplay.artifact import Artifact, Verdict
@@ -25,7 +25,7 @@ PROJECT_SETTINGS = frozenset(
         ".env",
     ]
 )
-"""Files that configure the project and, among other things, its test runner."""
+"""Files that configure the project and, in some sections, its test runner."""
 
 
 def check(artifact: Artifact, bench: Workbench, thresholds: Thresholds) -> Verdict:
@@ -38,15 +38,13 @@ def check(artifact: Artifact, bench: Workbench, thresholds: Thresholds) -> Verdi
     if tests := [path for path in touched if path in listed or is_test_file(path)]:
         return fails(NAME, f"bug_inject.diff touches the test file {few(tests)}")
     if settings := [path for path in touched if path.rsplit("/", 1)[-1] in PROJECT_SETTINGS]:
-        return fails(
-            NAME, f"bug_inject.diff touches {few(settings)}, which is not code and can choose the tests that run"
-        )
+        return fails(NAME, f"bug_inject.diff touches {few(settings)}, which is not code and can change which tests run")
     if links := [patch.path for patch in patches if patch.symlink]:
         return fails(NAME, f"bug_inject.diff makes or changes the symbolic link {few(links)}")
     files = {patch.path for patch in patches}
     if len(files) < thresholds.min_changed_files:
         changed = count(len(files), "file")
-        return fails(NAME, f"bug_inject.diff changes {changed}; at least {thresholds.min_changed_files} are asked")
+        return fails(NAME, f"bug_inject.diff changes {changed}; at least {thresholds.min_changed_files} are required")
     if len(files) > thresholds.max_changed_files:
         most = thresholds.max_changed_files
         return fails(

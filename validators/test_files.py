@@ -1,7 +1,8 @@
 """Check 1. The oracle test files exist in the original and cover every file the weakening touches.
 
-Also: the weakening is a well-formed diff of test files only and applies to the original; this costs no test run. The
-path decides what is a test file (`patches.is_test_file`), so that listing code files cannot hide a second bug.
+Also: the weakening is a well-formed diff, changes only test files, and applies to the original; this costs no test run.
+The path decides what is a test file (`patches.is_test_file`), so that an artifact cannot hide a second bug by listing
+code files.
 """
 
 from selfplay.artifact import Artifact, Verdict

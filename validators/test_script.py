@@ -19,9 +19,9 @@ def check(artifact: Artifact, bench: Workbench, thresholds: Thresholds) -> Verdi
         return fails(NAME, clean.error, log_tail=clean.log_tail)
     if clean.failed:
         number = count(len(clean.failed), "test")
-        return fails(NAME, f"{number} of the original fail: {few(clean.failed)}", failed=sorted(clean.failed)[:50])
+        return fails(NAME, f"{number} fail on the original: {few(clean.failed)}", failed=sorted(clean.failed)[:50])
     if len(clean.passed) < thresholds.min_passing_tests:
         found = count(len(clean.passed), "test")
-        return fails(NAME, f"only {found} pass on the original; at least {thresholds.min_passing_tests} are asked")
+        return fails(NAME, f"only {found} pass on the original; at least {thresholds.min_passing_tests} are required")
     reason = f"{count(len(clean.passed), 'test')} pass on the original in {clean.seconds:.2f} s"
     return passes(NAME, reason, passing=len(clean.passed), exit_code=clean.exit_code)

@@ -1,4 +1,4 @@
-"""What an artifact must show at least: the `min_*` values of the method, which the paper leaves open, and the
+"""Limits that an artifact must meet: the `min_*` values of the method, which the paper leaves open, and upper
 limits."""
 
 from collections.abc import Mapping
@@ -8,10 +8,10 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Thresholds:
-    """`seconds`: wall time limit of one run of the test script. `repeats`: how often the original and the buggy tree
-    are run in total, to find tests whose outcome varies. `max_changed_files`: of a bug; each costs one run.
-    `max_lost_share`: share of the tests passing under the bug that may be lost as other cases of failing parametrised
-    tests."""
+    """`seconds`: time limit of one run of the test script. `repeats`: runs of the original and of the buggy tree in
+    total, to find tests whose outcome varies. `max_changed_files`: limit of one bug, since each file costs one run.
+    `max_lost_share`: the share of the tests passing under the bug that the weakening may remove with the failing cases
+    of the same parametrised tests."""
 
     min_passing_tests: int = 5
     min_changed_files: int = 1
@@ -23,20 +23,20 @@ class Thresholds:
 
     def __post_init__(self) -> None:
         if min(self.min_passing_tests, self.min_changed_files, self.min_failing_tests, self.repeats) < 1:
-            raise ValueError(f"every threshold is at least 1: {self}")
+            raise ValueError(f"every threshold must be at least 1: {self}")
         if self.max_changed_files < self.min_changed_files:
-            raise ValueError(f"no bug changes at least {self.min_changed_files} and at most {self.max_changed_files}")
+            raise ValueError(f"min_changed_files is above max_changed_files: {self}")
         if self.seconds <= 0:
             raise ValueError(f"seconds must be positive: {self}")
         if not 0 <= self.max_lost_share <= 1:
-            raise ValueError(f"max_lost_share is a share, from 0 to 1: {self}")
+            raise ValueError(f"max_lost_share must be from 0 to 1: {self}")
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> "Thresholds":
-        """Read the output of `to_json`, of this version or another: unknown thresholds of a later version are ignored.
+        """Read the output of `to_json`, of any version: unknown thresholds of a later version are ignored.
 
         Raises `TypeError` or `ValueError` for values that are not thresholds.
         """

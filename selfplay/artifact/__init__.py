@@ -1,4 +1,4 @@
-"""The bug artifact and what is recorded about it. Knows nothing of sandboxes or models."""
+"""The bug artifact, and its metadata. Knows nothing about sandboxes or models."""
 
 from selfplay.artifact.bug import Bug, load_bug, save_bug
 from selfplay.artifact.files import FILE_NAMES, Artifact, ArtifactError, from_texts, load, save

@@ -1,6 +1,6 @@
-"""`bug.json`: what is known about a verified bug, besides its five files. Typed, and strict about the fields it knows.
+"""`bug.json`: the metadata of a verified bug, besides its five files. Typed, and strict about the known fields.
 
-A later version of the same `schema_version` may add fields: they are kept unchanged and written back. A higher
+A later version with the same `schema_version` may add fields: they are kept unchanged and written back. A higher
 `schema_version` means that fields changed their meaning: such a bug is refused.
 """
 
@@ -19,7 +19,7 @@ from selfplay.artifact.reading import MIB, MissingError, UntrustedDataError, rea
 BUG_FILE = "bug.json"
 MOST_BUG_BYTES = 16 * MIB
 ID = r"[a-z0-9][a-z0-9_.-]{0,127}"
-"""The name of a bug and of its folder; nothing else ever becomes a part of a path."""
+"""The pattern of a bug's name, which is also its folder's; no other text becomes part of a path."""
 BugId = Annotated[str, Field(pattern=f"^{ID}$")]
 SCHEMA_VERSION: Literal[1] = 1
 
@@ -36,8 +36,8 @@ class FailedAttempt(BaseModel):
 
 class Imported(BaseModel):
     """Where an imported task comes from: the format of its row, the row's own name, and the SHA-256 of the row.
-    `weakened`: whether tests were hidden from its solver, so that there is a `test_weaken.diff`. `statement`: what its
-    solver is told, in words."""
+    `weakened`: whether tests were hidden from its solver, so that there is a `test_weaken.diff`. `statement`: the task
+    in words, for the solver."""
 
     model_config = ConfigDict(extra="allow", frozen=True)
 
@@ -51,12 +51,12 @@ class Imported(BaseModel):
 class Bug(BaseModel):
     """Identity, lineage, origin and measured behaviour of one bug.
 
-    `fail_to_pass`: ids that pass on the original and not under the bug; `pass_to_pass`: ids that pass on both; `flaky`:
-    ids whose outcome varied, in neither. `public_share`: the share of F2P that a solver was to be shown; `hidden`: the
-    F2P ids that are kept back (for a second-order bug: those of its root). A second-order bug is its `parent` (which
-    goes back to `root`) plus a failed `attempt` at it. `environment` holds what rebuilds the environment (setup and
-    test commands, interpreter version); `versions` names the tools that made the bug. An `imported` task was made by no
-    episode of ours: it has no `seed` and no `policy`, and may have no weakening.
+    `fail_to_pass`: ids that pass on the original, but not under the bug; `pass_to_pass`: ids that pass on both;
+    `flaky`: ids whose outcome varied, in neither set. `public_share`: the share of F2P that a solver should be shown;
+    `hidden`: the F2P ids that are kept back (for a second-order bug: those of its root). A second-order bug is its
+    `parent` (which goes back to `root`) plus a failed `attempt` at it. `environment` contains the data for rebuilding
+    the environment (setup and test commands, interpreter version); `versions` names the tools that made the bug. An
+    `imported` task was not made by an episode of ours: it has no `seed` and no `policy`, and may have no weakening.
     """
 
     model_config = ConfigDict(extra="allow", frozen=True)
@@ -101,7 +101,7 @@ class Bug(BaseModel):
         if any((self.order == 2) != (known is not None) for known in lineage):
             raise ValueError("a bug of order 2 has a parent, a root and an attempt, one of order 1 has none")
         if (self.imported is None) != (self.seed is not None and self.policy is not None):
-            raise ValueError("a bug has the seed and the policy of its episode, unless it was imported: then neither")
+            raise ValueError("a bug has the seed and the policy of its episode; an imported one has neither")
         if self.order == 1 and not set(self.hidden) <= set(self.fail_to_pass):
             raise ValueError("hidden names a test that is not in fail_to_pass")
         counts = Counter((*self.fail_to_pass, *self.pass_to_pass, *self.flaky))
@@ -112,12 +112,12 @@ class Bug(BaseModel):
 
 
 def is_weakened(bug: Bug) -> bool:
-    """Whether tests were hidden from its solver; of an imported task that is not always so."""
+    """Whether tests were hidden from its solver; for an imported task they may not be."""
     return bug.imported is None or bug.imported.weakened
 
 
 def is_bug_id(name: str) -> bool:
-    """Whether a name may be a bug's, and so a folder's."""
+    """Whether a text is a valid name for a bug and its folder."""
     return re.fullmatch(ID, name) is not None
 
 
@@ -127,7 +127,7 @@ def save_bug(bug: Bug, folder: Path) -> None:
 
 
 def load_bug(folder: Path) -> Bug:
-    """Read `folder/bug.json`. Raises `ArtifactError` naming the field that is wrong, or a version that is too new."""
+    """Read `folder/bug.json`. Raises `ArtifactError`, naming the wrong field or a version that is too new."""
     path = folder / BUG_FILE
     try:
         value = parse_json(read_below(folder, BUG_FILE, MOST_BUG_BYTES), str(path))
@@ -147,6 +147,6 @@ def load_bug(folder: Path) -> Bug:
 
 
 def _newer_version(value: Any) -> int | None:
-    """The version that a bug declares, when it is later than ours."""
+    """The version that a bug declares, if it is later than ours."""
     said = value.get("schema_version") if isinstance(value, dict) else None
     return said if isinstance(said, int) and not isinstance(said, bool) and said > SCHEMA_VERSION else None

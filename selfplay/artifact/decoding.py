@@ -1,4 +1,4 @@
-"""JSON of a run's folder, which a stranger may have written, as values (`untrusted_json.py`), with errors in words."""
+"""Reads untrusted JSON of a run's folder as values (`untrusted_json.py`), with readable errors."""
 
 import re
 from typing import Any, TypeVar
@@ -15,8 +15,8 @@ M = TypeVar("M", bound=BaseModel)
 
 
 def parse_json(data: bytes, what: str, *, values: int = MOST_VALUES, halves: bool = False) -> Any:
-    """The value behind `data`. `what` names it in errors; `halves`: strings may hold undecodable bytes as surrogates,
-    as our own trajectories do. Raises `UntrustedDataError`."""
+    """The value of `data`. `what`: its name in errors; `halves`: strings may hold undecodable bytes as surrogates, as
+    in our own trajectories. Raises `UntrustedDataError`."""
     try:
         return json_value(data, values=values, characters="any" if halves else "whole")
     except AnswerError as error:
@@ -24,15 +24,14 @@ def parse_json(data: bytes, what: str, *, values: int = MOST_VALUES, halves: boo
 
 
 def text_memory(data: bytes) -> int:
-    """The memory that a JSON text takes as a Python string, at most: one emoji in it makes each character four
-    bytes."""
+    """The most memory that a JSON text takes as a Python string: one emoji in it makes each character four bytes."""
     if data.isascii() and b"\\u" not in data:
         return len(data)
     return len(data) * (4 if _WIDE.search(data) else 2)
 
 
 def typed(kind: type[M], value: Any, what: str) -> M:
-    """`value` as the model `kind`. Raises `UntrustedDataError` naming the field that is wrong."""
+    """Return `value` as the model `kind`. Raises `UntrustedDataError`, naming the wrong field."""
     try:
         return kind.model_validate(value)
     except ValidationError as error:
@@ -40,7 +39,7 @@ def typed(kind: type[M], value: Any, what: str) -> M:
 
 
 def first_fault(error: ValidationError) -> str:
-    """Where a value is wrong first, and why."""
+    """The first wrong part of a value, and why it is wrong."""
     first = error.errors(include_url=False, include_input=False, include_context=False)[0]
     where = ".".join(str(part) for part in first["loc"])[:200] or "the document"
     return f"{where}: {first['msg'].removeprefix('Value error, ')[:500]}"

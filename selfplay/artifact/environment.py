@@ -1,7 +1,8 @@
-"""What `bug.json` and a pool record of an environment, typed: versions, never paths; `name==version`, never URLs.
+"""The record of an environment in `bug.json` and a pool, typed: versions, never paths; `name==version`, never URLs.
 
-These values decide what is executed when a shared run is built again, so nothing here names a program, a place or an
-address. `setup` is a command, and `source` a place: both are used only when the user allows it (`curriculum/trust.py`).
+These values decide what is executed when a shared run is built again, so they name no program, path or address.
+Exceptions are `setup`, a command, and `source`, a place: both are used only if the user allows it
+(`curriculum/trust.py`).
 """
 
 import re
@@ -62,9 +63,9 @@ ObjectId = Annotated[str, Field(pattern=r"^[0-9a-f]{40}([0-9a-f]{24})?$")]
 
 
 class Environment(BaseModel):
-    """`python` and `version`: of the interpreter and of the project; `lock`: the installed packages; `setup`: the
-    user's own command, if any; `as_of`: the last day of
-    uploads that were installed; the other fields say where the tree came from. Fields of a later version are kept."""
+    """`python`, `version`: the versions of the interpreter and the project; `lock`: the installed packages; `setup`:
+    the user's own command, if any; `as_of`: the last upload day of installed packages; the other fields say where the
+    tree came from. Fields of a later version are kept."""
 
     model_config = ConfigDict(extra="allow", frozen=True, strict=True)
 
@@ -82,5 +83,5 @@ class Environment(BaseModel):
 
 
 def recorded_environment(value: Mapping[str, Any]) -> Environment:
-    """Raises `ForeignError` naming the field that is not what this package records."""
+    """Read a recorded environment. Raises `ForeignError`, naming a field that this package does not write so."""
     return typed(Environment, dict(value), "the recorded environment")

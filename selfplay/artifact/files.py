@@ -1,7 +1,7 @@
 """The bug artifact: five files as one immutable value (SSR section 2), with its content hash, load and save.
 
-Deviation from the paper: the appendix names three of the files differently; ours are `test_parser.py`,
-`bug_inject.diff` and `test_weaken.diff`. Texts are kept byte for byte: undecodable bytes become surrogates.
+Deviation from the paper: its appendix uses other names for `test_parser.py`, `bug_inject.diff` and `test_weaken.diff`.
+Texts are kept byte for byte: undecodable bytes become surrogates.
 """
 
 import hashlib
@@ -24,7 +24,7 @@ FILE_NAMES = {
 }
 MAX_FILE_BYTES = 8 * 1024 * 1024
 MAX_LINES = 100_000
-"""Of one file: what reads a diff keeps some hundred bytes a line, however short it is."""
+"""Limits of one file: a diff reader keeps some hundred bytes per line, even for short lines."""
 
 
 class ArtifactError(SelfplayError):
@@ -35,7 +35,7 @@ class ArtifactError(SelfplayError):
 class Artifact:
     """The five files. `test_files` is parsed into unique relative POSIX paths; the others are texts.
 
-    An imported task may hide nothing: its `test_weaken` is None then, and it has four files."""
+    An imported task may hide no tests: its `test_weaken` is then None, and it has four files."""
 
     test_script: str
     test_files: tuple[str, ...]
@@ -44,14 +44,14 @@ class Artifact:
     test_weaken: str | None
 
     def texts(self) -> dict[str, str]:
-        """File name -> content, in the order of the specification."""
+        """File name -> content, in the paper's order."""
         values = {f.name: getattr(self, f.name) for f in fields(self)}
         values["test_files"] = "".join(f"{path}\n" for path in self.test_files)
         return {FILE_NAMES[name]: values[name] for name in FILE_NAMES if values[name] is not None}
 
     @property
     def weakening(self) -> str:
-        """The weakening. Raises `ArtifactError` for an imported task, which hides nothing."""
+        """The weakening. Raises `ArtifactError` for an imported task that hides no tests."""
         if self.test_weaken is None:
             raise ArtifactError("this task was imported and hides no tests", "Only bugs that were made here do.")
         return self.test_weaken
@@ -62,7 +62,7 @@ class Artifact:
         return (self.bug_inject,) if self.test_weaken is None else (self.bug_inject, self.test_weaken)
 
     def content_hash(self) -> str:
-        """SHA-256 over names, lengths and bytes of the files; equal artifacts hash equal on every machine."""
+        """SHA-256 over names, lengths and bytes of the files; equal artifacts have equal hashes on every machine."""
         digest = hashlib.sha256()
         for name, text in self.texts().items():
             data = encode(text)
@@ -72,8 +72,8 @@ class Artifact:
 
 
 def from_texts(texts: Mapping[str, bytes], *, weakened: bool = True) -> Artifact:
-    """An artifact from file name -> bytes; without the weakening if it is not `weakened`. Raises `ArtifactError` naming
-    the file and what is wrong with it."""
+    """An artifact from file name -> bytes; without the weakening if it is not `weakened`. Raises `ArtifactError`,
+    naming the file and its fault."""
     names = {field: name for field, name in FILE_NAMES.items() if weakened or field != "test_weaken"}
     for name in names.values():
         if name not in texts:
@@ -108,8 +108,8 @@ def parse_test_files(text: str) -> tuple[str, ...]:
 
 
 def load(folder: Path, *, weakened: bool = True) -> Artifact:
-    """Read the files of `folder`; an artifact that is not `weakened` has no weakening to read. Raises `ArtifactError`
-    for what is missing, unreadable, linked or malformed."""
+    """Read the files of `folder`; without the weakening if the artifact is not `weakened`. Raises `ArtifactError` for
+    files that are missing, unreadable, linked or malformed."""
     texts = {}
     for name in FILE_NAMES.values():
         try:
@@ -125,14 +125,14 @@ def load(folder: Path, *, weakened: bool = True) -> Artifact:
 
 
 def save(artifact: Artifact, folder: Path) -> None:
-    """Write its files into `folder` (made if absent), each replaced atomically."""
+    """Write the files into `folder` (created if missing), each replaced atomically."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in artifact.texts().items():
         write_atomically(folder / name, encode(text))
 
 
 def write_atomically(path: Path, data: bytes) -> None:
-    """Replace `path` with `data` so that a reader or a kill sees the old file or the new one, never a part."""
+    """Replace `path` with `data`, so that a reader sees the old or the new file, never a part, even after a kill."""
     descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(descriptor, "wb") as stream:

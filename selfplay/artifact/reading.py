@@ -1,8 +1,8 @@
-"""Reads files of a run's folder, which a stranger may have written: the one place that decides what is taken in.
+"""Reads untrusted files of a run's folder. Only this module decides which files are read.
 
 Below the folder that the user named, no link is followed, and only regular files are read: a link leads elsewhere, a
-FIFO blocks, a device never ends. A size is known and capped before the first byte is read, so a sparse file costs
-nothing. The folder that the user named may itself be a link: that one is the user's.
+FIFO blocks, a device never ends. The size is checked before the first byte is read, so a sparse file costs nothing. The
+named folder itself may be a link, because the user chose it.
 """
 
 import os
@@ -17,34 +17,34 @@ from selfplay.plain_text import safe_relative
 
 MIB = 1024 * 1024
 MOST_ENTRIES = 20_000
-"""Entries of one folder of a run: a folder of more is refused before the rest is listed."""
+"""The most entries of one folder of a run; a larger folder is refused before the rest is listed."""
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 
 class UntrustedDataError(SelfplayError):
-    """A file or a value of a run's folder that is not taken in."""
+    """A file or a value of a run's folder that is refused."""
 
 
 class MissingError(UntrustedDataError):
-    """A file that is not there."""
+    """A file that does not exist."""
 
 
 def read_below(folder: Path, name: str, most: int) -> bytes:
     """The content of the regular file `name` (relative, plain) below `folder`, at most `most` bytes.
 
-    Raises `MissingError` where there is no such file, and `UntrustedDataError` for a link on the way, for anything that
-    is no regular file, and for a file that is larger."""
+    Raises `MissingError` if there is no such file, and `UntrustedDataError` for a link on the way, for anything but a
+    regular file, and for a larger file."""
     with opened_below(folder, name, most) as stream:
         return _whole(stream, folder / name, most)
 
 
 @contextmanager
 def opened_below(folder: Path, name: str, most: int) -> Iterator[IO[bytes]]:
-    """As `read_below`, for a caller that reads piece by piece."""
+    """Like `read_below`, for a caller that reads piece by piece."""
     path = folder / name
     if safe_relative(name) is None:
-        raise UntrustedDataError(f"{name[:200]!r} is no name of a file in {folder}")
+        raise UntrustedDataError(f"{name[:200]!r} is not a name of a file in {folder}")
     try:
         number = _open_below(folder, name.split("/"))
     except (FileNotFoundError, NotADirectoryError) as error:
@@ -63,16 +63,16 @@ LINKS = "A run's folder holds regular files and folders, no links."
 
 
 def read_named(path: Path, most: int) -> bytes:
-    """The content of a file that the user named, at most `most` bytes; links are the user's own. Raises as
-    `read_below`."""
+    """The content of a file that the user named, at most `most` bytes; links are followed. Raises what `read_below`
+    raises."""
     with opened_named(path, most) as stream:
         return _whole(stream, path, most)
 
 
 @contextmanager
 def opened_named(path: Path, most: int) -> Iterator[IO[bytes]]:
-    """As `read_named`, for a caller that reads piece by piece. A pipe that a shell made (`/dev/fd/63`,
-    `/dev/stdin`) is read too, and whoever reads stops at its own bound."""
+    """Like `read_named`, for a caller that reads piece by piece. A pipe from a shell (`/dev/fd/63`, `/dev/stdin`) is
+    read too; the caller must stop at its own limit."""
     if path.is_relative_to("/dev"):
         with path.open("rb") as stream:
             yield stream
@@ -88,7 +88,7 @@ def opened_named(path: Path, most: int) -> Iterator[IO[bytes]]:
 
 
 def existing_folder(root: Path, *names: str) -> Path | None:
-    """The folder `root/names...`; None where it is absent. Raises `UntrustedDataError` for a link or a file in its
+    """The folder `root/names...`; None if it is absent. Raises `UntrustedDataError` for a link or a file in its
     place."""
     place = root
     for name in names:
@@ -105,7 +105,7 @@ def existing_folder(root: Path, *names: str) -> Path | None:
 
 
 def ensured_folder(root: Path, *names: str) -> Path:
-    """The folder `root/names...`, made where it is absent. Raises as `existing_folder`."""
+    """The folder `root/names...`, created if absent. Raises what `existing_folder` raises."""
     for depth in range(1, len(names) + 1):
         if existing_folder(root, *names[:depth]) is None:
             root.joinpath(*names[:depth]).mkdir(parents=depth == 1, exist_ok=True)
@@ -113,8 +113,8 @@ def ensured_folder(root: Path, *names: str) -> Path:
 
 
 def listed_below(root: Path, *names: str, most: int = MOST_ENTRIES) -> list[str]:
-    """The names in the folder `root/names...`, sorted; none where it is absent. Raises `UntrustedDataError` for a
-    folder of more than `most` entries, or one that cannot be opened."""
+    """The sorted names in the folder `root/names...`; empty if it is absent. Raises `UntrustedDataError` for a folder
+    with more than `most` entries, or one that cannot be opened."""
     if existing_folder(root, *names) is None:
         return []
     found: list[str] = []
@@ -143,7 +143,7 @@ def _open_below(folder: Path, parts: list[str]) -> int:
 
 
 def _folder_opened(root: Path, names: Sequence[str]) -> int:
-    """A descriptor of that folder; each on the way is opened as one, from its parent's descriptor."""
+    """A descriptor of this folder; each folder on the way is opened from its parent's descriptor."""
     at = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     for name in names:
         try:
@@ -155,7 +155,7 @@ def _folder_opened(root: Path, names: Sequence[str]) -> int:
 
 
 def _checked(number: int, path: Path, most: int) -> IO[bytes]:
-    """The open file as a stream; closed again where it is none of ours."""
+    """The open file as a stream; closed if it is refused."""
     try:
         status = os.fstat(number)
         if not stat.S_ISREG(status.st_mode):
@@ -171,11 +171,11 @@ def _checked(number: int, path: Path, most: int) -> IO[bytes]:
 def _whole(stream: IO[bytes], path: Path, most: int) -> bytes:
     try:
         size = min(os.fstat(stream.fileno()).st_size, most)
-        data = stream.read(size + 1)  # room for all that may be there would be taken at once
+        data = stream.read(size + 1)  # reading without a size would allocate too much
         if len(data) > size:
             data += stream.read(most + 1 - len(data))
     except OSError as error:
         raise UntrustedDataError(f"{path} cannot be read: {error.strerror}") from error
-    if len(data) > most:  # it grew meanwhile, or a file system does not know sizes
+    if len(data) > most:  # it grew meanwhile, or the file system reports no sizes
         raise UntrustedDataError(f"{path} is larger than {most} bytes")
     return data

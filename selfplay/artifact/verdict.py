@@ -6,8 +6,8 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Verdict:
-    """`check`: its name; `reason`: one line a person can act on (also when it passed); `seconds`: wall time;
-    `runs`: test-suite runs it caused (0 when served from the cache); `details`: plain JSON values."""
+    """`check`: its name; `reason`: one line for users (also if it passed); `seconds`: wall time; `runs`: test-suite
+    runs it caused (0 if cached); `details`: plain JSON values."""
 
     check: str
     passed: bool

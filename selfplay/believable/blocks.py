@@ -1,4 +1,4 @@
-"""The statements of a Python source with the names of the definitions they stand in: expressions are not walked."""
+"""The statements of a Python source, with the names of the definitions around them; expressions are not visited."""
 
 import ast
 from collections.abc import Iterator
@@ -12,13 +12,13 @@ FIELDS = ("body", "orelse", "finalbody", "handlers", "cases")
 
 @lru_cache(maxsize=16)
 def parsed(text: str) -> ast.Module:
-    """The syntax tree, which nobody may change. Raises as `syntax_tree`."""
+    """The syntax tree, which callers must not change. Raises what `syntax_tree` raises."""
     tree: ast.Module = syntax_tree(text)
     return tree
 
 
 def statements(tree: ast.AST) -> Iterator[tuple[str, ast.AST]]:
-    """Every statement, error handler and case with the dotted name of the definition around it, and a dot."""
+    """Every statement, error handler and case, with the dotted name of the definition around it and a final dot."""
     waiting: list[tuple[str, ast.AST]] = [("", tree)]
     while waiting:
         where, node = waiting.pop()

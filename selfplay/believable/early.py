@@ -1,4 +1,5 @@
-"""Locals that a function reads on a line before any that binds them: what a fix reverted by half leaves behind."""
+"""Finds locals that a function reads on a line before any line that binds them, as a half-reverted fix may leave
+them."""
 
 import ast
 from collections.abc import Iterator
@@ -12,8 +13,8 @@ _APART = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef, ast.L
 
 @lru_cache(maxsize=64)
 def read_early(text: str) -> frozenset[str]:
-    """The dotted names of such locals. In a loop a later line may have bound a name that an earlier one reads. Raises
-    as `syntax_tree`."""
+    """The dotted names of such locals. A read does not count if a loop contains it and the binding, since an earlier
+    round may have bound the name. Raises what `syntax_tree` raises."""
     return frozenset(
         f"{where}{node.name}.{name}"
         for where, node in statements(parsed(text))
@@ -50,7 +51,7 @@ def _early(function: Function) -> Iterator[str]:
 
 
 def _own(function: Function) -> Iterator[ast.AST]:
-    """The nodes of a function in its own scope; a scope inside it is named, but not entered."""
+    """The nodes of a function in its own scope; a nested scope is returned, but not entered."""
     waiting: list[ast.AST] = list(function.body)
     while waiting:
         node = waiting.pop()

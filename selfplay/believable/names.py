@@ -1,8 +1,8 @@
-"""What a linter says of the names in a Python source, from the compiler's own symbol tables.
+"""What a linter reports about the names in a Python source, from the compiler's own symbol tables.
 
-Parsing is all that happens to the text, which may be hostile: the tables are made in C, in a time that grows with its
-length alone. (pyflakes walks definitions against each other, which a text can make quadratic; it is what
-`benchmarks/bench_believable.py` compares with, through ruff.)
+The text may be hostile, so it is only parsed: the tables are made in C, in time that grows only with its length.
+(pyflakes compares definitions with each other, which a text can make quadratic; `benchmarks/bench_believable.py`
+compares with it, through ruff.)
 """
 
 import ast
@@ -23,9 +23,9 @@ _ALWAYS = frozenset(dir(builtins)) | frozenset(
 
 @dataclass(frozen=True)
 class NameIssues:
-    """`undefined`: names that are read and that nothing binds. `unused`: imported names that nothing reads, as
-    `scope.name`. `dead`: locals of a function that are bound and never read, likewise. `orphans`: private functions and
-    classes of the module that nothing in it reads."""
+    """`undefined`: names that are read but not bound. `unused`: imported names that are not read, as `scope.name`.
+    `dead`: locals of a function that are bound but not read, in the same form. `orphans`: private functions and classes
+    of the module that nothing in it reads."""
 
     undefined: frozenset[str] = frozenset()
     unused: frozenset[str] = frozenset()
@@ -34,13 +34,13 @@ class NameIssues:
 
 
 def _star(tree: ast.Module) -> bool:
-    """Whether the text imports every name of a module, so that nobody can say what is undefined."""
+    """Whether the text has a star import, so that undefined names cannot be known."""
     return any(isinstance(node, ast.ImportFrom) and node.names[0].name == "*" for _, node in statements(tree))
 
 
 @lru_cache(maxsize=64)
 def loose_ends(text: str) -> NameIssues:
-    """The loose ends of a source. Raises as `syntax_tree`."""
+    """The loose ends of a source. Raises what `syntax_tree` raises."""
     module, tree = symbol_table(text), parsed(text)
     scopes = list(_scopes(module, ""))
     bound = {s.get_name() for s in module.get_symbols() if _binds(s)}
@@ -65,7 +65,7 @@ def loose_ends(text: str) -> NameIssues:
 
 
 def _scopes(table: symtable.SymbolTable, where: str) -> Iterator[tuple[str, symtable.SymbolTable]]:
-    """The scopes inside a scope, each with its dotted name and a dot."""
+    """The scopes inside a scope, each with its dotted name and a final dot."""
     waiting = [(where, child) for child in table.get_children()]
     while waiting:
         outer, scope = waiting.pop()
@@ -79,10 +79,10 @@ def _binds(symbol: symtable.Symbol) -> bool:
 
 
 def _unread(function: symtable.SymbolTable) -> Iterator[symtable.Symbol]:
-    """Local names of a function that are bound in it and read neither there nor in a scope inside it."""
+    """Local names of a function that are bound in it, but read neither there nor in a nested scope."""
     read = {s.get_name() for s in function.get_symbols() if s.is_referenced()}
     if read & {"locals", "vars", "eval", "exec"}:
-        return  # any of its names may be read by its text
+        return  # its code may read any of its names dynamically
     inside = {s.get_name() for _, scope in _scopes(function, "") for s in scope.get_symbols() if s.is_free()}
     for symbol in function.get_symbols():
         local = symbol.is_local() and not symbol.is_parameter() and _binds(symbol)
@@ -92,7 +92,7 @@ def _unread(function: symtable.SymbolTable) -> Iterator[symtable.Symbol]:
 
 
 def _exported(tree: ast.Module) -> frozenset[str]:
-    """The strings in `__all__`: names that somebody else reads."""
+    """The strings in `__all__`: names that other modules read."""
     names: set[str] = set()
     for statement in tree.body:
         targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]

@@ -1,4 +1,4 @@
-"""Which code is the product: not what only shows, documents, measures, builds or releases it."""
+"""Decides which code is the product: not examples, documentation, measurements, builds or releases."""
 
 from pathlib import PurePosixPath
 
@@ -13,7 +13,7 @@ _BUILDING = frozenset(["setup.py", "conf.py", "noxfile.py", "tasks.py", "fabfile
 def is_product(path: str) -> bool:
     """Whether the relative POSIX `path` is code that users of the project run.
 
-    Only the outermost folder counts, below `src` too: a package may have a module `tools`, and users run that.
+    Only the outermost folder counts, also below `src`: a package may have a module `tools`, which users run.
     """
     parts = PurePosixPath(path).parts
     if len(parts) == 1:

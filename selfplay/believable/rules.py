@@ -1,7 +1,7 @@
-"""The rules as a value, and the faults of a change of files under them.
+"""The rules as a value, and the faults of a change under them.
 
-Only what is new counts: a name that was undefined before, or a function that was a stub, is not the bug's doing.
-Python's files, and those of a language with a grammar (`selfplay.syntax`), are read for names and stubs; the place of a
+Only new faults count: a name that was undefined before, or a function that was a stub, is not the bug's fault. Python
+files, and files of a language with a grammar (`selfplay.syntax`), are checked for names and stubs; the location of a
 file counts in every language.
 """
 
@@ -19,17 +19,17 @@ from selfplay.syntax.names import names
 from selfplay.syntax.source import Unreadable
 
 NAME = "believable"
-"""The name under which a refused bug is counted, beside those of the checks."""
+"""The name under which a refused bug is counted, in addition to those of the checks."""
 MOST_TEXT = 1_000_000
-"""Characters of one file that is parsed: a longer one was generated."""
+"""The largest file that is parsed, in characters: longer ones are generated."""
 UNREADABLE = (SyntaxError, ValueError)
 
 
 @dataclass(frozen=True)
 class BelievableRules:
-    """Which rules hold. `names`: no new undefined name, and no local that is read before it is bound. `unused`: no new
-    import, local or private definition that nothing reads. `stubs`: no new function or block that does nothing, none
-    that was gutted, and none that lost the return it ended in. `product`: no change in examples, documents or
+    """Which rules apply. `names`: no new undefined name, and no local that is read before it is bound. `unused`: no new
+    import, local or private definition that is not read. `stubs`: no new function or block that does nothing, no
+    function that lost most of its statements, or the return at its end. `product`: no change in examples, documents or
     benchmarks."""
 
     names: bool = True
@@ -39,7 +39,7 @@ class BelievableRules:
 
 
 def faults(rules: BelievableRules, before: Mapping[str, str], after: Mapping[str, str]) -> tuple[str, ...]:
-    """What speaks against a change of files, path by path. A file that `after` lacks is deleted."""
+    """The faults of a change of files, path by path. A file missing in `after` is deleted."""
     return tuple(
         f"{path}: {fault}"
         for path in sorted({*before, *after})
@@ -48,7 +48,8 @@ def faults(rules: BelievableRules, before: Mapping[str, str], after: Mapping[str
 
 
 def faults_of_diff(rules: BelievableRules, diff: str, original: Callable[[str], str | None]) -> tuple[str, ...]:
-    """The faults of a bug that applies to the original. `original`: the text of a file of it, None where it has none.
+    """The faults of a bug that applies to the original. `original`: path -> text of the original's file; None if there
+    is none.
 
     Raises `PatchError`."""
     before: dict[str, str] = {}
@@ -64,7 +65,7 @@ def faults_of_diff(rules: BelievableRules, diff: str, original: Callable[[str], 
 
 def _of_file(rules: BelievableRules, path: str, before: str, after: str | None) -> Iterator[str]:
     if rules.product and not is_product(path):
-        yield "is not the product's code"
+        yield "is not code of the product"
     grammar = grammar_of(path)
     readable = path.endswith(".py") or grammar is not None
     if after is None or not readable or max(len(before), len(after)) > MOST_TEXT:
@@ -72,7 +73,7 @@ def _of_file(rules: BelievableRules, path: str, before: str, after: str | None) 
     try:
         yield from _of_python(rules, before, after) if grammar is None else _of_tree(rules, grammar, before, after)
     except UNREADABLE:
-        return  # of a Python that this one does not parse: nothing can be said
+        return  # newer or older Python: cannot be checked
 
 
 def _of_python(rules: BelievableRules, before: str, after: str) -> Iterator[str]:
@@ -90,8 +91,8 @@ def _of_python(rules: BelievableRules, before: str, after: str) -> Iterator[str]
 
 
 def _of_tree(rules: BelievableRules, grammar: Grammar, before: str, after: str) -> Iterator[str]:
-    """The same by tree-sitter. A name of a Go package may be defined in another of its files: of a file that is new
-    nothing is said."""
+    """The same by tree-sitter. A name of a Go package may be defined in another file, so names of a new file are not
+    reported."""
     was = names(grammar.name, before)
     try:
         now = names(grammar.name, after)

@@ -10,15 +10,14 @@ from selfplay.syntax.removed_code import Shape, losses
 
 @lru_cache(maxsize=64)
 def shapes(text: str) -> dict[str, Shape]:
-    """Dotted name -> shape of each function of a Python source. Raises as `syntax_tree`."""
+    """Dotted name -> shape of each function of a Python source. Raises what `syntax_tree` raises."""
     return {
         f"{where}{node.name}": _shape(node) for where, node in statements(parsed(text)) if isinstance(node, Function)
     }
 
 
 def stubs(before: str, after: str) -> list[str]:
-    """What the functions of a source lost, in words: those that are there before and after. Raises as
-    `syntax_tree`."""
+    """What functions lost, in words; only those that exist before and after. Raises what `syntax_tree` raises."""
     return losses(shapes(before), shapes(after))
 
 
@@ -29,7 +28,7 @@ def _shape(function: Function) -> Shape:
 
 
 def _is_stub(function: Function) -> bool:
-    """Whether the body, without its docstring, only passes, or returns nothing, a constant, an empty collection or a
+    """Whether the body, apart from its docstring, only passes, or returns nothing, a constant, an empty collection or a
     parameter."""
     body = _without_docstring(function.body)
     if len(body) != 1:
@@ -61,7 +60,7 @@ def _without_docstring(body: list[ast.stmt]) -> list[ast.stmt]:
 
 
 def _ends(block: list[ast.stmt]) -> bool:
-    """Whether a block always ends in a return of a value, or an error."""
+    """Whether a block always ends by returning a value or raising an error."""
     match block[-1] if block else None:
         case ast.Return(value=value):
             return value is not None
@@ -81,7 +80,7 @@ def _ends(block: list[ast.stmt]) -> bool:
 
 
 def _blocks(node: ast.AST) -> Iterator[list[ast.stmt]]:
-    """The blocks of a statement that is no definition and no error handler: those may well be empty."""
+    """The blocks of a statement that is not a definition or an error handler; those may be empty on purpose."""
     if isinstance(node, ast.If | ast.For | ast.AsyncFor | ast.While | ast.With | ast.AsyncWith | ast.Try):
         for name in ("body", "orelse", "finalbody"):
             yield getattr(node, name, [])

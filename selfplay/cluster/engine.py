@@ -14,7 +14,7 @@ from selfplay.rollout.model_player import Opened, Receiving, Reloadable, TokenEn
 
 
 @dataclass(frozen=True)
-class Facts:
+class EngineFacts:
     """What is known of an opened engine. `seeded`: whether each message has its own seed."""
 
     name: str
@@ -42,12 +42,12 @@ class EngineActor:
     def __init__(self, open_model: Callable[[], Awaitable[Opened]]) -> None:
         self._open = open_model
         self._engine: TokenEngine | None = None
-        self._facts: Facts | None = None
+        self._facts: EngineFacts | None = None
         self._version: int | None = None
         self._met: str | None = None
         self._opening = asyncio.Lock()
 
-    async def open(self) -> Facts | ModelError:
+    async def open(self) -> EngineFacts | ModelError:
         """Open the model, if it is not."""
         async with self._opening:
             if self._facts is None:
@@ -58,7 +58,7 @@ class EngineActor:
                 if not isinstance(opened, TokenSide):
                     return ModelError("this model takes no token ids", "Train with vllm or transformers.")
                 self._engine = opened.engine
-                self._facts = Facts(opened.engine.name, opened.engine.context, opened.seeded)
+                self._facts = EngineFacts(opened.engine.name, opened.engine.context, opened.seeded)
             return self._facts
 
     async def sample(

@@ -14,7 +14,7 @@ import ray
 
 from selfplay.agent.model import ModelError, Sample, Sampling, TokenModel
 from selfplay.cluster.actor_calls import LOOK_EVERY, ActorAway, ActorLost, all_of, answered, ended
-from selfplay.cluster.engine import Facts, NotReady, State
+from selfplay.cluster.engine import EngineFacts, NotReady, State
 from selfplay.cluster.errors import RESUMES, ClusterError
 from selfplay.cluster.weights import Folder, Weights, Writes
 from selfplay.errors import SelfplayError
@@ -44,7 +44,7 @@ class Engines:
     failed: Callable[[Exception], None] = lambda error: None
     synced: int = 0
     restarted: int = 0
-    facts: Facts | None = None
+    facts: EngineFacts | None = None
     _failures: dict[int, int] = field(default_factory=dict)
     _answered: set[int] = field(default_factory=set)
     _locks: dict[int, asyncio.Lock] = field(default_factory=dict)
@@ -177,12 +177,12 @@ class Engines:
         await asyncio.sleep(LOOK_EVERY)
 
 
-async def _opened(actor: Any) -> Facts:
+async def _opened(actor: Any) -> EngineFacts:
     """Open an engine. Raises `ModelError` for a model that cannot be opened, and `ActorLost`."""
     facts = await answered(actor.open.remote(), OPEN_SECONDS)
     if isinstance(facts, ModelError):
         raise facts
-    return cast(Facts, facts)
+    return cast(EngineFacts, facts)
 
 
 @dataclass

@@ -38,7 +38,7 @@ class BugFiles:
 
 
 @dataclass(frozen=True)
-class Runs:
+class HostRuns:
     """What one host plays with. `of`: what the episodes of a repository share, prepared when it is first asked for;
     `inject` plays one of the injector; `close` frees what is held. `at_least`: told of the version that tokens have at
     least. `about`: what the driver is told of a repository."""
@@ -54,7 +54,7 @@ class NotOpened(SelfplayError):
     """An actor that Ray has restarted got an episode before it was opened."""
 
 
-OpenRuns = Callable[[], Awaitable[Runs]]
+OpenRuns = Callable[[], Awaitable[HostRuns]]
 
 
 class HostActor:
@@ -62,7 +62,7 @@ class HostActor:
     that Ray has restarted must be opened again, and says so to whoever does not know yet."""
 
     def __init__(self) -> None:
-        self._runs: Runs | None = None
+        self._runs: HostRuns | None = None
         self._scratch = Path(tempfile.mkdtemp(prefix=marked()))  # of one that is killed, the next backend removes it
         self._opening = asyncio.Lock()
         self._ready: OrderedDict[str, ReadyBug] = OrderedDict()
@@ -128,7 +128,7 @@ class HostActor:
             log.exception("attempt %d at %s failed", number, bug.id)
             return ClusterError(f"{type(error).__name__}: {error}")
 
-    def _opened(self, least: int) -> Runs:
+    def _opened(self, least: int) -> HostRuns:
         """What its episodes share. Raises `NotOpened`."""
         if self._runs is None:
             raise NotOpened("the host was started again, and is not open")

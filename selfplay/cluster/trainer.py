@@ -24,7 +24,7 @@ TRIES = 3
 """How often in a row the trainer may die as it is started, and in one step."""
 
 
-class Learner(Protocol):
+class RayLearner(Protocol):
     """The model in training, on one rank."""
 
     @property
@@ -44,7 +44,7 @@ class RankActor:
 
     def __init__(self, rank: int, ranks: int, threads: int | None) -> None:
         self._rank, self._ranks, self._threads = rank, ranks, threads
-        self._learner: Learner | None = None
+        self._learner: RayLearner | None = None
 
     def meeting_place(self) -> tuple[str, int]:
         """An address of this machine at which the ranks can meet."""
@@ -52,7 +52,7 @@ class RankActor:
             free.bind(("", 0))
             return ray.util.get_node_ip_address(), int(free.getsockname()[1])
 
-    def open(self, make: Callable[[], Learner], meeting: tuple[str, int]) -> int | SelfplayError:
+    def open(self, make: Callable[[], RayLearner], meeting: tuple[str, int]) -> int | SelfplayError:
         """Join the other ranks and load the model; its version."""
         import torch
         import torch.distributed as dist
@@ -102,7 +102,7 @@ class RemoteLearner:
     `resting`: held by whoever asks something of the ranks."""
 
     start: Callable[[int], Any]
-    make: Callable[[], Learner]
+    make: Callable[[], RayLearner]
     ranks: int
     version: int = 0
     restarted: int = 0

@@ -18,7 +18,7 @@ from typing import Any
 from selfplay.cluster.actor_calls import all_of
 from selfplay.cluster.actors import host_actors
 from selfplay.cluster.errors import ClusterError
-from selfplay.cluster.host import Runs, once_each
+from selfplay.cluster.host import HostRuns, once_each
 from selfplay.cluster.hosts import Hosts
 from selfplay.cluster.ray_session import every_core, joined
 from selfplay.commands.cost import CostMeter
@@ -153,7 +153,7 @@ class About:
             archive.extractall(folder, filter="data")
 
 
-async def _opened(base: Order, orders: dict[str, Order], isolation: Isolation, threads: int) -> Runs:
+async def _opened(base: Order, orders: dict[str, Order], isolation: Isolation, threads: int) -> HostRuns:
     """Open a host. A repository is prepared, measured and surveyed when it is first asked for."""
     backend = isolation.opened()
     seats = SandboxPool(backend)
@@ -178,7 +178,7 @@ async def _opened(base: Order, orders: dict[str, Order], isolation: Isolation, t
         return told[name]
 
     of = once_each(runs_of)
-    return Runs(of, play_injection, player.close, about=about)
+    return HostRuns(of, play_injection, player.close, about=about)
 
 
 def _measured(order: Order, backend: Backend) -> tuple[Prepared, Suite]:

@@ -11,7 +11,7 @@ from selfplay.curriculum import Curriculum
 from selfplay.curriculum.records import DUPLICATE
 from selfplay.environments.errors import NoTask
 from selfplay.environments.external_policy import OUTSIDE
-from selfplay.environments.results import BugCredit, Result, attempt_result, credit_of, injection_result
+from selfplay.environments.results import BugCredit, SessionResult, attempt_result, credit_of, injection_result
 from selfplay.environments.session import SessionEpisode
 from selfplay.environments.sessions import RoleName
 from selfplay.rollout.injector import InjectorRun, injector_key, injector_rollout
@@ -77,7 +77,7 @@ class ServedRun:
         taken.add(found)
         return found
 
-    async def _inject(self, player: Player, number: int) -> Result:
+    async def _inject(self, player: Player, number: int) -> SessionResult:
         """Play, check and store an injector's episode; a bug of it can be attempted from now on."""
         run = replace(self._injecting, player=player)
         rollout = await injector_rollout(run, number)
@@ -92,7 +92,7 @@ class ServedRun:
         self._say(f"injector {number} ({record.strategy}) {status}{f': {reason}' if reason else ''}")
         return injection_result(rollout.trajectory, status, reason, bug)
 
-    async def _solve(self, player: Player, ready: ReadyBug, number: int) -> Result:
+    async def _solve(self, player: Player, ready: ReadyBug, number: int) -> SessionResult:
         """Play, grade and store an attempt."""
         rollout = await solver_rollout(replace(self._solving, player=player), ready, number)
         attempt = store_attempt(self._pool, rollout)

@@ -48,7 +48,7 @@ class Cost:
 
 
 @dataclass(frozen=True)
-class Compared:
+class PolicyComparison:
     """Another policy at the same bugs. `difference`: of pass@1, ours minus theirs, over the bugs both attempted."""
 
     policy: str
@@ -69,7 +69,7 @@ class Evaluation:
     cost: Cost
     incomplete: tuple[str, ...]
     reasons: Mapping[str, int]
-    against: Compared | None = None
+    against: PolicyComparison | None = None
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -152,11 +152,11 @@ def _cost(attempts: Sequence[Attempt]) -> Cost:
 USED = ("prompt_tokens", "completion_tokens", "cost")
 
 
-def _compared(policy: str, ours: Solves, theirs: Solves) -> Compared:
+def _compared(policy: str, ours: Solves, theirs: Solves) -> PolicyComparison:
     """Raises `CurriculumError` when no bug was attempted by both."""
     both = [bug for bug in ours if bug in theirs]
     if not both:
         why = f"The one attempted {count(len(ours), 'bug')}, the other {count(len(theirs), 'bug')}."
         raise CurriculumError(f"no bug was attempted by both policies: nothing to compare with {policy}", why)
     mine, other = ([pass_at_k(*solves[bug], 1) for bug in both] for solves in (ours, theirs))
-    return Compared(policy, len(both), fmean(mine), fmean(other), difference(mine, other))
+    return PolicyComparison(policy, len(both), fmean(mine), fmean(other), difference(mine, other))

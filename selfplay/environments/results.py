@@ -14,7 +14,7 @@ RULES = CreditRules()
 
 
 @dataclass(frozen=True)
-class Result:
+class SessionResult:
     """`reward`: None for an episode that earns none, as one that the machine lost, or none yet, as a valid bug, which
     earns what its attempts say (`BugCredit`). `bug`: the one that was planted or attempted. `reason`: of an attempt the
     grade's, of an injection why it is not valid. `finish`: how the episode ended, after `calls`."""
@@ -42,24 +42,24 @@ class BugCredit:
         return asdict(self)
 
 
-def lost(why: str) -> Result:
+def lost(why: str) -> SessionResult:
     """The machine lost the episode: it says nothing of its policy."""
-    return Result("lost", None, why)
+    return SessionResult("lost", None, why)
 
 
-def injection_result(trajectory: Trajectory, status: str, reason: str, bug: str = "") -> Result:
+def injection_result(trajectory: Trajectory, status: str, reason: str, bug: str = "") -> SessionResult:
     """The result of an injector's episode with this status; `bug`: the id of a valid one."""
     outcome = INJECTIONS[status]
     reward = {"invalid": RULES.invalid, "duplicate": RULES.duplicate}.get(outcome)
-    return Result(outcome, reward, reason, bug, str(trajectory.finish), len(trajectory.steps))
+    return SessionResult(outcome, reward, reason, bug, str(trajectory.finish), len(trajectory.steps))
 
 
-def attempt_result(attempt: Attempt) -> Result:
+def attempt_result(attempt: Attempt) -> SessionResult:
     """The result of an attempt. A cheat earns what a failure does; a grade that is suspect or weak, nothing."""
     outcome, is_lost = attempt_outcome(attempt, "refuse")
     rewards = {"resolved": RULES.resolved, "failed": RULES.failed, "cheated": RULES.cheated}
     figures = attempt.figures
-    return Result(
+    return SessionResult(
         "lost" if is_lost else outcome,
         None if is_lost else rewards[outcome],
         attempt.reason,

@@ -20,7 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from selfplay.environments.client import ADDRESS_FILE, HOST
 from selfplay.environments.errors import EnvironmentRefused, WrongToken
-from selfplay.environments.results import Result
+from selfplay.environments.results import SessionResult
 from selfplay.environments.session import Told
 from selfplay.environments.sessions import Sessions
 from selfplay.errors import SelfplayError
@@ -104,8 +104,8 @@ async def answered(sessions: Sessions, token: str, request: "_Handler") -> Any:
     raise EnvironmentRefused(f"there is nothing at {request.command} {request.path}", "See docs/environments.md.")
 
 
-def _step(found: Told | Result) -> dict[str, Any]:
-    if isinstance(found, Result):
+def _step(found: Told | SessionResult) -> dict[str, Any]:
+    if isinstance(found, SessionResult):
         return {"messages": [], "result": found.to_json()}
     return {"messages": [{"role": one.role, "content": one.content} for one in found.messages], "result": None}
 

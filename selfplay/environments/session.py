@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from selfplay.agent.model import Message
 from selfplay.environments.errors import Conflict
 from selfplay.environments.external_policy import OutsidePlayer
-from selfplay.environments.results import Result, lost
+from selfplay.environments.results import SessionResult, lost
 from selfplay.errors import SelfplayError
 from selfplay.rollout.players import Player
 
@@ -30,7 +30,7 @@ class SessionEpisode:
     """An episode that can be played. `group`: equal for those that training compares with each other."""
 
     group: str
-    play: Callable[[Player], Awaitable[Result]]
+    play: Callable[[Player], Awaitable[SessionResult]]
 
 
 class Session:
@@ -47,23 +47,23 @@ class Session:
         """Whether it waits for its trainer."""
         return not self._stepping.locked()
 
-    async def begin(self) -> Told | Result:
+    async def begin(self) -> Told | SessionResult:
         """What the model is told first."""
         async with self._step():
             return await self._next()
 
-    async def say(self, text: str, cut_off: bool = False) -> Told | Result:
+    async def say(self, text: str, cut_off: bool = False) -> Told | SessionResult:
         """Hand in the model's message. Raises `Conflict` while another one is being answered."""
         async with self._step():
             self._model.say(text, cut_off)
             return await self._next()
 
-    async def stop(self) -> Result:
+    async def stop(self) -> SessionResult:
         """End the episode, as when a context is full: what was submitted so far is graded. Raises `Conflict`."""
         async with self._step():
             self._model.stop()
             found = await self._next()
-            assert isinstance(found, Result), "a model that stopped is told nothing more"
+            assert isinstance(found, SessionResult), "a model that stopped is told nothing more"
             return found
 
     async def close(self) -> None:
@@ -82,7 +82,7 @@ class Session:
             finally:
                 self.since = time.monotonic()
 
-    async def _next(self) -> Told | Result:
+    async def _next(self) -> Told | SessionResult:
         told = asyncio.ensure_future(self._model.told())
         try:
             await asyncio.wait({told, self._played}, return_when=asyncio.FIRST_COMPLETED)
@@ -94,7 +94,7 @@ class Session:
         finally:
             told.cancel()
 
-    def _result(self) -> Result:
+    def _result(self) -> SessionResult:
         if self._played.cancelled():
             return lost("the session was closed")
         error = self._played.exception()

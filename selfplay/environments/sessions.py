@@ -8,7 +8,7 @@ from typing import Literal, Protocol
 from selfplay.agent import EpisodeLimits
 from selfplay.environments.errors import Busy, NoSession
 from selfplay.environments.external_policy import OutsidePlayer
-from selfplay.environments.results import BugCredit, Result
+from selfplay.environments.results import BugCredit, SessionResult
 from selfplay.environments.session import Session, SessionEpisode, Told
 
 RoleName = Literal["injector", "solver"]
@@ -40,7 +40,7 @@ class Sessions:
         self._most, self._free = most, asyncio.Semaphore(most)
         self._live: dict[str, Session] = {}
 
-    async def begin(self, role: RoleName, task: str, wait: float) -> tuple[str, str, Told | Result]:
+    async def begin(self, role: RoleName, task: str, wait: float) -> tuple[str, str, Told | SessionResult]:
         """(id, group, what the model is told) of a new session. Raises `NoTask`, and `Busy` when none is free within
         `wait` seconds."""
         try:
@@ -57,11 +57,11 @@ class Sessions:
         self._live[name] = session
         return name, session.group, await self._ended(name, await session.begin())
 
-    async def say(self, name: str, text: str, cut_off: bool = False) -> Told | Result:
+    async def say(self, name: str, text: str, cut_off: bool = False) -> Told | SessionResult:
         """The answer to the model's message. Raises `NoSession`, `Conflict`."""
         return await self._ended(name, await self._session(name).say(text, cut_off))
 
-    async def stop(self, name: str) -> Result:
+    async def stop(self, name: str) -> SessionResult:
         """The result of an episode that its trainer ends. Raises `NoSession`, `Conflict`."""
         found = await self._session(name).stop()
         await self._ended(name, found)
@@ -95,7 +95,7 @@ class Sessions:
             )
         return session
 
-    async def _ended(self, name: str, found: Told | Result) -> Told | Result:
-        if isinstance(found, Result):
+    async def _ended(self, name: str, found: Told | SessionResult) -> Told | SessionResult:
+        if isinstance(found, SessionResult):
             await self.close(name)
         return found

@@ -25,7 +25,7 @@ MOST_FILES = 200
 _FILE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}\.py")
 
 
-class Columns(BaseModel):
+class R2EColumns(BaseModel):
     """The columns that are read. A real row has no name of its own."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
@@ -39,7 +39,7 @@ class Columns(BaseModel):
     problem_statement: str = Field(default="", max_length=900_000)
 
 
-class Runs(BaseModel):
+class RecordedRuns(BaseModel):
     """The tests and what they said. Without texts, the tests are files of the commit."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
@@ -64,7 +64,7 @@ class Parts:
 
 def r2e_task(row: DatasetRow) -> ImportedTask:
     """Raises `ImportRefused`, and what reading an artifact raises."""
-    columns = typed(Columns, row.values, "the row")
+    columns = typed(R2EColumns, row.values, "the row")
     commit = checked_commit(columns.commit_hash)
     parts = _parts(columns, commit)
     tests = (*parts.fails, *parts.passes)
@@ -84,7 +84,7 @@ def r2e_task(row: DatasetRow) -> ImportedTask:
     )  # fmt: skip
 
 
-def _parts(columns: Columns, commit: str) -> Parts:
+def _parts(columns: R2EColumns, commit: str) -> Parts:
     told = typed(Commit, _json(columns.parsed_commit_content, "parsed_commit_content"), "parsed_commit_content")
     if told.new_commit_hash != commit:
         raise ImportRefused(f"its commits are two: {commit[:12]} and {told.new_commit_hash[:64]!r}")
@@ -94,7 +94,9 @@ def _parts(columns: Columns, commit: str) -> Parts:
         raise ImportRefused("its commit changes no file but tests")
     if any(path.startswith(f"{FOLDER}/") for section in sections for path in section.paths):
         raise ImportRefused(f"its commit changes {FOLDER}/, where the tests of such a row are")
-    runs = typed(Runs, _json(columns.execution_result_content, "execution_result_content"), "execution_result_content")
+    runs = typed(
+        RecordedRuns, _json(columns.execution_result_content, "execution_result_content"), "execution_result_content"
+    )
     made = _made(runs)
     fails, passes = _tests(columns, runs, made)
     if both := {*map(file_of, (*fails, *passes))} & set(patches.touched_paths(code)):
@@ -103,7 +105,7 @@ def _parts(columns: Columns, commit: str) -> Parts:
     return Parts(code, shown, made, fails, passes)
 
 
-def _made(runs: Runs) -> dict[str, str]:
+def _made(runs: RecordedRuns) -> dict[str, str]:
     """The files of `r2e_tests`, which is a package as R2E-Gym makes it."""
     if not runs.test_file_codes:
         return {}
@@ -117,11 +119,11 @@ def _made(runs: Runs) -> dict[str, str]:
     return {f"{FOLDER}/{name}": text for name, text in sorted({"__init__.py": "", **_texts(runs)}.items())}
 
 
-def _texts(runs: Runs) -> dict[str, str]:
+def _texts(runs: RecordedRuns) -> dict[str, str]:
     return dict(zip(runs.test_file_names, runs.test_file_codes, strict=True))
 
 
-def _tests(columns: Columns, runs: Runs, made: Mapping[str, str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _tests(columns: R2EColumns, runs: RecordedRuns, made: Mapping[str, str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     expected = _json(columns.expected_output_json, "expected_output_json")
     if not isinstance(expected, dict) or not all(isinstance(outcome, str) for outcome in expected.values()):
         raise ImportRefused("expected_output_json is no object of outcomes")

@@ -60,20 +60,20 @@ class Name(_Part):
     path: Line = Field(min_length=1, max_length=4096)
 
 
-class Header(_Part):
+class PatchHeader(_Part):
     file: Name
     misc_line: str | None = Field(default=None, max_length=1000)
 
 
-class Index(_Part):
+class IndexLine(_Part):
     old_commit_hash: str
     new_commit_hash: str
     mode: str = Field(default="", max_length=6)
 
 
 class FilePart(_Part):
-    header: Header
-    index_line: Index | None = None
+    header: PatchHeader
+    index_line: IndexLine | None = None
     is_binary_file: bool = False
     hunks: tuple[HunkPart, ...] = ()
 

@@ -22,7 +22,7 @@ _MODULE = re.compile(r"(?:[A-Za-z0-9_]+\.)*([A-Za-z0-9_]+)")
 
 
 @dataclass(frozen=True)
-class Said:
+class LoggedRun:
     """The ids of a summary that passed, as they stand there, and the sorted lines of the other outcomes."""
 
     passed: tuple[str, ...]
@@ -35,20 +35,20 @@ class Said:
         return self.others[at : at + 1] == (test,) or "".join(self.others[after : after + 1]).startswith(f"{test} - ")
 
 
-def summary(log: str | None, when: str) -> Said:
+def summary(log: str | None, when: str) -> LoggedRun:
     """The outcomes in a log. Raises `ImportRefused` for one without a summary."""
     *before, last = _HEADING.split(_COLOUR.sub("", log or ""))
     found = [match.groups() for line in last.split("\n") if (match := _LINE.fullmatch(line.rstrip()))]
     if not found or not before:
         raise ImportRefused(f"it has no outcomes of a run {when} its commit")
-    return Said(
+    return LoggedRun(
         tuple(told for outcome, told in found if outcome == "PASSED"),
         tuple(sorted(told for outcome, told in found if outcome != "PASSED")),
     )
 
 
 def decided(
-    old: Said, new: Said, expected: Mapping[str, str], files: Collection[str]
+    old: LoggedRun, new: LoggedRun, expected: Mapping[str, str], files: Collection[str]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """(F2P, P2P). `files`: those of the row in `r2e_tests`. A test that passed after the commit and is not expected to
     pass decides nothing. Raises `ImportRefused`."""

@@ -12,7 +12,7 @@ from selfplay.artifact.files import parse_test_files
 from selfplay.curriculum.stored_bugs import is_tree
 from selfplay.export.environments import ARCHIVE, ENVIRONMENTS
 from selfplay.export.names import bug_id_of
-from selfplay.importers.r2e import Runs
+from selfplay.importers.r2e import RecordedRuns
 from selfplay.importers.r2e_runs import summary
 from selfplay.importers.rows import DatasetRow, ImportRefused
 from selfplay.importers.tasks import (
@@ -101,7 +101,7 @@ def _tests(columns: OwnColumns) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 def _said(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The two lists of a row in R2E's form, from its runs."""
-    runs = typed(Runs, parse_json(encode(text), "execution_result_content"), "execution_result_content")
+    runs = typed(RecordedRuns, parse_json(encode(text), "execution_result_content"), "execution_result_content")
     before, after = summary(runs.old_commit_res_stdout, "before"), summary(runs.new_commit_res_stdout, "after")
     well = frozenset(before.passed)
     found = [(test.removeprefix("::"), test in well) for test in after.passed]

@@ -7,6 +7,6 @@ schedule   which episodes of both roles belong to a step
 ledger     what each step plays and what came of it: the state that a killed run goes on from (SQLite)
 machine    the machines it runs on, as the configuration names them
 plan       memory, hours and what bounds a step, from what `planning` reckons; nothing is started
-figures    a step's figures, read as typed values
+metrics    a step's figures, read as typed values
 monitors   figures -> warnings of a collapse, each of which may stop the run
 """

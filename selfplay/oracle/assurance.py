@@ -1,4 +1,4 @@
-"""What becomes of a resolved grade that is only weakly assured: the one setting of it, for grading and for training."""
+"""The policy for weakly assured grades: one setting, for grading and for training."""
 
 from dataclasses import replace
 from typing import Literal, get_args
@@ -6,12 +6,12 @@ from typing import Literal, get_args
 from selfplay.oracle.grades import WEAK, Grade
 
 Weak = Literal["count", "refuse"]
-"""`count`: a weak grade is resolved, and counted apart; `refuse`: it is not resolved, for the reason `weak`."""
+"""`count`: a weak grade is resolved, and counted separately; `refuse`: it is not resolved, with the reason `weak`."""
 CHOICES: tuple[Weak, ...] = get_args(Weak)
 
 
 def settled(grade: Grade, weak: Weak) -> Grade:
-    """The grade under this setting."""
+    """Apply this setting to a grade."""
     if weak == "count" or not grade.weaknesses:
         return grade
     return replace(grade, resolved=False, reason=WEAK, detail=f"only weakly assured: {grade.weaknesses[0]}")

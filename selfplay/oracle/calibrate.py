@@ -1,8 +1,8 @@
-"""Finds out what the defence's layers can show for one suite, by running them on the original: once per bug.
+"""Finds out which layers of the defence work for a suite, by running them on the original once per bug.
 
-One run with canaries, renamed copies and witness; for the second look one with impossible tests, and those that find
-out what the original and the buggy program do on inputs of our own (`observe.py`). A layer that shows nothing on the
-original shows nothing about a prediction either; it is reported as not available instead of trusted.
+It takes one run with canaries, renamed copies and witness. The second look needs one more run with impossible tests,
+and the runs that record what the original and the buggy program do on our own inputs (`observe.py`). A layer that shows
+nothing on the original shows nothing about a prediction either: it is reported as not available.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,16 +21,16 @@ from selfplay.sandbox import Backend, Limits
 from selfplay.workbench.files import TestFile
 
 MOST_TRIES = 3
-"""How often files are spared before nothing is added to any."""
+"""Number of attempts that skip failing files, before nothing is added to any file."""
 
 
 def calibrate(
     backend: Backend, task: Task, oracle: Oracle, limits: Limits = Limits(), *, counterfactual: bool = True
 ) -> Calibration:
-    """Run the instrumented tests on the original, and, for the `counterfactual`, what the second look needs.
+    """Run the instrumented tests on the original and, for `counterfactual`, collect what the second look needs.
 
-    All is done here, so that the calibration is one value: every attempt at the bug shares these runs. Raises
-    `OracleError` when the original fails its own tests, `SandboxError` when no sandbox is available or it is lost."""
+    The calibration is one value, so that every attempt at the bug shares these runs. Raises `OracleError` when the
+    original fails its own tests, `SandboxError` when no sandbox is available or it is lost."""
     originals = read_originals(task.world, task.artifact.test_files)
     asks = any(path.endswith(".py") for path in originals) and "test" in task.artifact.test_script
     trials = [Trial()]
@@ -51,9 +51,9 @@ def calibrate(
 def _tries(
     originals: Mapping[str, TestFile], oracle: Oracle, asks: bool, trials: Sequence[Trial]
 ) -> Iterator[tuple[Instrumented, bool]]:
-    """(what is added to the tests, whether the witness is asked) of each try, while the one before was not sound.
+    """Yield (what to add to the tests, whether to use the witness) for each try, until one is sound.
 
-    A file whose own tests do not bear what is added to it is spared by the next try. `trials`: those before."""
+    A file whose own tests fail with the additions is left out of the next try. `trials`: the earlier ones."""
     wanted, spared, every = sorted(oracle.fail_to_pass), set[str](), Instrumented()
     for _ in range(MOST_TRIES):
         made = with_canaries(originals, wanted, spared)
@@ -69,7 +69,7 @@ def _tries(
 def second_look(
     backend: Backend, task: Task, oracle: Oracle, known: Calibration, limits: Limits = Limits()
 ) -> Calibration:
-    """The calibration with what the second look at a prediction needs. Raises what `calibrate` raises."""
+    """Add to the calibration what the second look at a prediction needs. Raises what `calibrate` raises."""
     asks = bool(known.witnessed)
     never, done = find_impossible(backend, task, oracle, limits, witness=asks)
     shown = observe(backend, task, oracle, limits, witness=asks)
@@ -80,8 +80,8 @@ def second_look(
 def find_impossible(
     backend: Backend, task: Task, oracle: Oracle, limits: Limits = Limits(), *, witness: bool = False
 ) -> tuple[ImpossibleTests, tuple[Event, ...]]:
-    """What the counterfactual can use: found by one run of the original with tests that cannot pass. And, where the
-    `witness` is asked, what programs do meanwhile: the runner opens the files of tests that fail, for its report."""
+    """Run the original with tests that cannot pass, to find those that the counterfactual can use. With `witness`, also
+    record what programs do meanwhile: the runner opens the files of failing tests for its report."""
     originals = deciding(read_originals(task.world, task.artifact.test_files), oracle.wanted)
     with remembered() as drawn:
         files = impossible(originals, sorted(oracle.fail_to_pass))

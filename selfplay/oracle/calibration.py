@@ -1,7 +1,7 @@
-"""What decides about a bug's predictions, and what the defence can show for its suite: plain values that can be stored.
+"""What decides about a bug's predictions, and which layers work for its suite: plain values that can be stored.
 
-A calibration is made once per bug (`calibrate.py`). It contains the secret names of the canary tests, so it must be
-kept where no solver can read it. As JSON it is stored beside the bug, for every process that grades.
+A calibration is made once per bug (`calibrate.py`). It contains the secret names of the canary tests, so no solver may
+be able to read it. It is stored as JSON beside the bug, for every process that grades.
 """
 
 import binascii
@@ -18,7 +18,7 @@ from selfplay.oracle.rewriting.instrument import Instrumented
 from selfplay.workbench.files import TestFile
 
 FORMAT = 11
-"""Version of a stored calibration: one with another number is made again."""
+"""Version of a stored calibration; calibrations of other versions are made again."""
 
 
 class UnreadableCalibration(SelfplayError):
@@ -27,7 +27,7 @@ class UnreadableCalibration(SelfplayError):
 
 @dataclass(frozen=True)
 class Oracle:
-    """What decides: the ids a prediction must make pass. `seconds`: time limit of the script."""
+    """What decides: the ids that a prediction must make pass. `seconds`: time limit of the script."""
 
     fail_to_pass: frozenset[str]
     pass_to_pass: frozenset[str]
@@ -40,7 +40,7 @@ class Oracle:
 
 @dataclass(frozen=True)
 class ImpossibleTests:
-    """Test files whose tests cannot pass, their compiled forms, the ids that did not pass with them, and the secret
+    """Test files whose tests cannot pass, their compiled forms, the ids that do not pass with them, and the secret
     names in the files."""
 
     files: Mapping[str, TestFile]
@@ -51,14 +51,14 @@ class ImpossibleTests:
 
 @dataclass(frozen=True)
 class Calibration:
-    """What the layers can show, found by running the instrumented tests on the original.
+    """Which layers work, found by running the instrumented tests on the original.
 
-    `made`: the added tests, empty where they disturb the suite; `compiled`: the compiled forms of their files.
-    `must_pass`, `must_fail`, `copies`, `false_claims`: for each such test of `made`, in its order, how many ids it has;
-    0 if it does not behave as it must. `witnessed`: ids that the witness sees pass. `replaced`: functions of the test
-    runner that the suite itself replaces. `rewritten`: test files that the suite itself changes. `events`: what the
-    original, and the buggy program under the probes, did to the interpreter. `impossible` and `behaviour`, for the
-    second look, are None when it was not asked for.
+    `made`: the added tests, empty if they disturb the suite; `compiled`: the compiled forms of their files.
+    `must_pass`, `must_fail`, `copies`, `false_claims`: for each such test of `made`, in order, its number of ids; 0 if
+    it does not behave as expected. `witnessed`: ids that the witness saw pass. `replaced`: functions of the test runner
+    that the suite itself replaces. `rewritten`: test files that the suite itself changes. `events`: what the original,
+    and the buggy program in the probes, did to the interpreter. `impossible` and `behaviour`: for the second look; None
+    if not requested.
     """
 
     made: Instrumented
@@ -112,7 +112,7 @@ class Calibration:
 
     @classmethod
     def from_json(cls, value: Any) -> "Calibration":
-        """Raises `UnreadableCalibration` for anything that `to_json` of this version does not give."""
+        """Raises `UnreadableCalibration` for anything but the output of this version's `to_json`."""
         try:
             known = _calibration(_checked(value))
             lengths = [len(getattr(known.made, name)) == len(getattr(known, name)) for name in _COUNTED]
@@ -125,8 +125,8 @@ class Calibration:
 
 @dataclass(frozen=True)
 class CalibrationFailure:
-    """Why a bug cannot be graded: the error of `calibrate`, kept so that it can be raised again without running
-    anything. `tries`: how often it was seen; None for one that another try cannot change."""
+    """Why a bug cannot be graded: the error of `calibrate`, kept so that it can be raised again without a run. `tries`:
+    how often it occurred; None if another try cannot change it."""
 
     message: str
     hint: str = ""
@@ -137,7 +137,7 @@ class CalibrationFailure:
         return cls(error.message, error.hint, tries)
 
     def error(self) -> OracleError:
-        """The error as `calibrate` raised it."""
+        """The error, as `calibrate` raised it."""
         return OracleError(self.message, self.hint)
 
     def to_json(self) -> dict[str, Any]:
@@ -145,7 +145,7 @@ class CalibrationFailure:
 
     @classmethod
     def from_json(cls, value: Any) -> "CalibrationFailure":
-        """Raises `UnreadableCalibration` for anything that `to_json` of this version does not give."""
+        """Raises `UnreadableCalibration` for anything but the output of this version's `to_json`."""
         try:
             said = _checked(value)["failure"]
             tries = said.get("tries")
@@ -157,7 +157,7 @@ class CalibrationFailure:
 
 
 def read_calibration(value: Any) -> Calibration | CalibrationFailure:
-    """The value behind the output of either `to_json`. Raises `UnreadableCalibration`."""
+    """Read the output of either `to_json`. Raises `UnreadableCalibration`."""
     failed = isinstance(value, dict) and "failure" in value
     return CalibrationFailure.from_json(value) if failed else Calibration.from_json(value)
 
@@ -166,7 +166,7 @@ _COUNTED = ("must_pass", "must_fail", "copies", "false_claims")
 
 
 def _unreadable(why: str) -> UnreadableCalibration:
-    return UnreadableCalibration(f"a stored calibration cannot be read: {why}", "Delete it; it is then made anew.")
+    return UnreadableCalibration(f"a stored calibration cannot be read: {why}", "Delete it; it is then made again.")
 
 
 def _checked(value: Any) -> dict[str, Any]:

@@ -1,5 +1,5 @@
-"""Parts of a stored calibration as JSON, and read back: each reader takes exactly what its writer gives, and raises
-`AnswerError`, `TypeError` or another `ValueError` for anything else."""
+"""Converts parts of a stored calibration to JSON and back. Each reader takes exactly what its writer returns, and
+raises `AnswerError`, `TypeError` or another `ValueError` for anything else."""
 
 import base64
 from collections.abc import Mapping

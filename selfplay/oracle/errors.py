@@ -4,11 +4,11 @@ from selfplay.errors import SelfplayError
 
 
 class WorldError(SelfplayError):
-    """A solver's world that cannot be built from its bug."""
+    """A solver's world cannot be built from its bug."""
 
 
 class PredictionError(SelfplayError):
-    """A prediction that cannot be taken as a diff; `reason` is the short name a grade reports."""
+    """A prediction is not an acceptable diff; `reason` is the short name that a grade reports."""
 
     def __init__(self, reason: str, message: str, hint: str = "") -> None:
         super().__init__(message, hint)
@@ -16,4 +16,4 @@ class PredictionError(SelfplayError):
 
 
 class OracleError(SelfplayError):
-    """A bug for which no prediction can be graded: its original does not pass its own tests."""
+    """A bug whose predictions cannot be graded, for example because its original fails its own tests."""

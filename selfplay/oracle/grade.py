@@ -1,7 +1,7 @@
 """Grade one prediction (SSR section 6), and defend the grade against cheating.
 
 Order: original, bug, weakening, (order 2: failed attempt), prediction; then the oracle's test files are restored; then
-script and parser. Resolved means: every F2P and P2P id is present and passed, and no layer of the defence caught
+script and parser run. Resolved means: every F2P and P2P id is present and passed, and no layer of the defence caught
 anything. docs/exploits.md describes what each layer can and cannot see. Deviation from the paper: it has no such
 defence.
 """
@@ -36,8 +36,8 @@ T = TypeVar("T")
 class Grader:
     """Grades predictions for one bug, using what its `calibration` says about the bug's suite.
 
-    `counterfactual`: take a second look at predictions that pass, by the probes of behaviour and by the impossible
-    tests (one more run each); the calibration must then have been made with it. Raises `ValueError` if it was not.
+    `counterfactual`: take a second look at predictions that pass, with behaviour probes and impossible tests (one more
+    run each). Raises `ValueError` if the calibration was made without it.
     """
 
     task: Task
@@ -51,7 +51,7 @@ class Grader:
             raise ValueError("this calibration has no impossible tests: calibrate(..., counterfactual=True)")
 
     def grade(self, backend: Backend, prediction: bytes | str) -> Grade:
-        """The grade of a prediction. Failures in its run become the reason of its grade, not an error.
+        """Grade a prediction. Failures in its run become the reason of its grade, not an error.
 
         Raises `SandboxError` when no sandbox is available or it is lost. At most one sandbox is live at a time."""
         return safely(lambda: replace(self, calibration=renewed(self.calibration))._grade(backend, prediction))
@@ -63,11 +63,11 @@ class Grader:
         refused = refused_inside(backend, self.task, screened, self.limits)
         if refused:
             return _refused(refused, screened)
-        before = (_FORM, layers.passed("paths", "nothing that is applied steers the run"))
+        before = (_FORM, layers.passed("paths", "no applied change affects how tests run"))
         return replace(self._run(backend, screened.diff, before), notes=screened.notes, left_out=screened.left_out)
 
     def grade_untouched(self, backend: Backend) -> Grade:
-        """The grade of the world as the solver gets it, run like any prediction: for a sound bug it is not resolved.
+        """Grade the world as the solver gets it, without changes, like any prediction: a sound bug is not resolved.
 
         Raises what `grade` raises."""
         return self._run(backend, "", ())
@@ -99,7 +99,7 @@ class Grader:
         if failing or missing:
             reason = "failing-tests" if failing else "missing-tests"
             first = (*failing, *missing)[0]
-            detail = f"of the tests that decide, {len(failing)} fail and {len(missing)} are missing, first {first!r}"
+            detail = f"{len(failing)} of the deciding tests fail and {len(missing)} are missing, first {first!r}"
             return replace(grade, reason=reason, detail=detail)
         grade = replace(grade, layers=(*grade.layers, layers.names(trial, known, oracle)))
         stopped = stopped_by(grade)
@@ -120,14 +120,14 @@ class Grader:
         return replace(grade, resolved=True, reason="resolved", detail=_sentence(oracle))
 
     def _behaviour(self, backend: Backend, diff: str) -> tuple[Layer, Trial]:
-        """Does it do on other inputs what the original does?"""
+        """Whether it behaves like the original on other inputs."""
         known = self.calibration.behaviour
         if not self.counterfactual or known is None:
-            return Layer("behaviour", "skipped", "was not asked for"), Trial()
+            return Layer("behaviour", "skipped", "was not requested"), Trial()
         return look(backend, self.task, self._order((*self.task.diffs, diff)), known, self.limits)
 
     def _powers(self, backend: Backend, diff: str, done: Sequence[Event]) -> Layer:
-        """Does its code begin to use what a repair seldom needs? Then a person, not a reward, should decide.
+        """Whether its code newly uses something that a repair seldom needs; then a person should decide, not a reward.
         `done`: what its runs did to their interpreter."""
         found = newly_used(backend, self.task, diff, self.limits)
         tests = self.task.artifact.test_files
@@ -135,20 +135,20 @@ class Grader:
         if found:
             more = f", and {len(found) - 1} more" if len(found) > 1 else ""
             return layers.caught("suspect", f"{found[0]}{more}; neither its file nor the known repair did")
-        return layers.passed("suspect", "its code newly uses nothing that a repair seldom needs")
+        return layers.passed("suspect", "its code uses nothing new that a repair seldom needs")
 
     def _counterfactual(self, backend: Backend, diff: str) -> tuple[Layer, Trial]:
-        """Run again with impossible tests, or else with the bug planted again: the F2P tests must fail."""
+        """Run again with impossible tests, or if there are none with the bug planted again: the F2P tests must fail."""
         name, never, bug = "counterfactual", self.calibration.impossible, self.task.artifact.bug_inject
         if not self.counterfactual or never is None:
-            return Layer(name, "skipped", "was not asked for"), Trial()
+            return Layer(name, "skipped", "was not requested"), Trial()
         impossible = never.tests & self.oracle.fail_to_pass
         diffs = (*self.task.diffs, diff)
         if impossible:  # set up like the first run, so that code cannot distinguish them
             beside, compiled = self._beside()
             order = self._order(diffs, {**never.files, **beside}, {**never.compiled, **compiled})
             trial = self._trial(backend, replace(order, shuffled=True))
-            if broken := _broken(trial):  # the original gave outcomes here: no result is not a result
+            if broken := _broken(trial):  # the original gave outcomes here, so a run without any is suspicious
                 return layers.caught(name, f"without any result: {broken[1]}", 1), trial
             still = sorted(trial.passed & never.tests)
             if still:
@@ -163,7 +163,7 @@ class Grader:
         return layers.passed(name, "F2P tests fail with the bug planted back", 1), trial
 
     def _beside(self) -> tuple[dict[str, TestFile], dict[str, bytes]]:
-        """The empty Python files that the first run has beside its tests: what lies in one run lies in the other."""
+        """The empty Python files that the first run has beside its tests, so that both runs contain the same files."""
         known = self.calibration
         files = {path: file for path, file in known.made.files.items()
                  if path.endswith(".py") and path not in self.task.artifact.test_files}  # fmt: skip
@@ -171,14 +171,14 @@ class Grader:
         return files, {path: data for path, data in known.compiled.items() if any(stem in path for stem in stems)}
 
     def _stopped(self, trial: Trial) -> Layer | None:
-        """The layer that says so when the hook ended this run."""
+        """The layer that reports that the hook ended this run."""
         said = layers.events(trial, self.calibration, self.oracle)
         return said if said.state == "caught" else None
 
     def _order(
         self, diffs: tuple[str, ...], files: Mapping[str, TestFile] = {}, compiled: Mapping[str, bytes] = {}
     ) -> TrialOrder:
-        """How every run of a prediction is done, with these test files."""
+        """The order that every run of a prediction follows, with these test files."""
         known = self.calibration
         witnessed, ends = bool(known.witnessed), layers.ends(known)
         return TrialOrder(diffs, self._limit, files=files, compiled=compiled, witness=witnessed, ends=ends)
@@ -196,7 +196,7 @@ class Grader:
 
 
 def grade_without_running(task: Task, prediction: bytes | str) -> Grade | None:
-    """The grade of a prediction that can be refused without a run: it is empty, no diff, or it steers the run.
+    """The grade of a prediction that can be refused without a run: it is empty, not a diff, or affects how tests run.
 
     None for any other prediction. Needs neither a calibration nor a sandbox, and gives the same grade as
     `Grader.grade`."""
@@ -205,8 +205,8 @@ def grade_without_running(task: Task, prediction: bytes | str) -> Grade | None:
 
 
 def safely(work: Callable[[], T]) -> T | Grade:
-    """What `work` gives. This is the one place where an error of ours becomes the grade of one prediction:
-    not resolved, with the reason, and the traceback in the log. Raises `SandboxError` for a sandbox that was lost."""
+    """The result of `work`. Only here an internal error becomes the grade of one prediction: not resolved, with the
+    reason, and the traceback in the log. Raises `SandboxError` for a lost sandbox."""
     try:
         return work()
     except SandboxError:

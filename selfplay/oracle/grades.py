@@ -1,4 +1,4 @@
-"""What a grade says of one prediction: whether it is resolved, why, and how well that is assured."""
+"""The grade of one prediction: whether it is resolved, why, and how well that is assured."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -7,13 +7,13 @@ from selfplay.oracle import layers
 from selfplay.oracle.layers import Layer
 
 WEAK = "weak"
-"""The reason of a grade that passed every layer, and is refused because it is weakly assured (`assurance.py`)."""
+"""The reason of a grade that passed every layer but was refused as weakly assured (`assurance.py`)."""
 
 
 @dataclass(frozen=True)
 class Grade:
     """`reason` is one of a few names (`resolved`, `empty`, `malformed`, `does-not-apply`, `failing-tests`, the name of
-    a layer, `error` for a fault of ours, ...), `detail` one line for a person. `left_out`: (path, why) of the changes
+    a layer, `error` for an internal error, ...), `detail` one line for users. `left_out`: (path, why) of the changes
     that were not applied. `runs`: suite runs; `seconds`: wall time of the scripts."""
 
     resolved: bool
@@ -29,11 +29,11 @@ class Grade:
 
     @property
     def weaknesses(self) -> tuple[str, ...]:
-        """For a prediction that passed every layer, why that is assured only weakly; empty when it is assured fully."""
+        """Why a prediction that passed every layer is only weakly assured; empty if it is fully assured."""
         return layers.weaknesses(self.layers) if self.resolved or self.reason == WEAK else ()
 
     def to_json(self) -> dict[str, Any]:
-        """Plain values, in the order a person reads them."""
+        """Plain values, in reading order."""
         return {
             "resolved": self.resolved, "assurance": "weak" if self.weaknesses else "full",
             "weaknesses": list(self.weaknesses), "reason": self.reason, "detail": self.detail, "runs": self.runs,
@@ -45,12 +45,12 @@ class Grade:
 
 
 def with_layer(grade: Grade, layer: Layer, seconds: float) -> Grade:
-    """The grade with what one more layer said, and what it took."""
+    """Add the result of one more layer, and the time it took."""
     return replace(grade, layers=(*grade.layers, layer), runs=grade.runs + layer.runs, seconds=grade.seconds + seconds)
 
 
 def stopped_by(grade: Grade) -> Grade | None:
-    """The grade with the reason of the first layer that caught something; None where none did."""
+    """The grade with the reason of the first layer that caught something; None if none did."""
     for layer in grade.layers:
         if layer.state == "caught":
             return replace(grade, reason=layer.name, detail=layer.reason)

@@ -1,4 +1,4 @@
-"""The layers that judge one run of a prediction: each reports passed, caught, or not available, with a reason."""
+"""The layers that judge one run of a prediction: each reports passed, caught or not available, with a reason."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
@@ -13,7 +13,7 @@ State = Literal["passed", "caught", "unavailable", "skipped"]
 
 @dataclass(frozen=True)
 class Layer:
-    """The result of one layer. `runs`: suite runs it caused beyond the graded run."""
+    """The result of one layer. `runs`: the extra suite runs it caused."""
 
     name: str
     state: State
@@ -37,7 +37,7 @@ def unavailable(name: str, reason: str) -> Layer:
 
 
 def test_files(trial: Trial, known: Calibration, oracle: Oracle) -> Layer:
-    """After the run, the oracle's test files are the same as before it."""
+    """The oracle's test files did not change during the run."""
     changed = [path for path in trial.rewritten if path not in known.rewritten]
     if changed:
         return caught("test-files", f"{changed[0]!r} was rewritten while the tests ran")
@@ -45,9 +45,9 @@ def test_files(trial: Trial, known: Calibration, oracle: Oracle) -> Layer:
 
 
 def canaries(trial: Trial, known: Calibration, oracle: Oracle) -> Layer:
-    """Tests with secret names that must fail failed, and those that must pass passed."""
+    """The tests with secret names that must fail failed, and those that must pass passed."""
     if not known.canaries:
-        return unavailable("canaries", "this suite does not show tests added to its files")
+        return unavailable("canaries", "this suite does not report tests added to its files")
     made = known.made
     asked = [(made.must_fail, known.must_fail, "failed"), (made.must_pass, known.must_pass, "passed")]
     if oracle.wanted <= trial.passed:  # while the program is still wrong, a false claim may be true by chance
@@ -56,34 +56,35 @@ def canaries(trial: Trial, known: Calibration, oracle: Oracle) -> Layer:
         for word, expected in zip(words, counts, strict=True):
             if expected and count(trial, word, outcome) != expected:
                 if _did_not_run(trial, word, oracle):
-                    return unavailable("canaries", "neither the secret tests came up nor all of F2P and P2P")
+                    return unavailable("canaries", "the secret tests and some F2P or P2P tests did not run")
                 return caught("canaries", f"a secret test that must have {outcome} did not, or is missing")
     return passed("canaries", f"{sum(known.must_fail)} that must fail and {sum(known.must_pass)} that must pass did")
 
 
 def _did_not_run(trial: Trial, word: str, oracle: Oracle) -> bool:
-    """Code that no longer loads removes the tests and the secret tests of a file alike, and the exit code says so: an
-    honest failure, and never resolved."""
+    """Whether the file's own tests are missing as well as its secret tests, with a failing exit code: then the code no
+    longer loads, which is an honest failure and never resolved."""
     gone = oracle.wanted - trial.outcomes.keys()
     return bool(gone) and trial.exit_code != 0 and not any(word in test for test in trial.outcomes)
 
 
 def witness(trial: Trial, known: Calibration, oracle: Oracle) -> Layer:
-    """The witness, a second reporter that signs what it sees, agrees with the log."""
+    """The log agrees with the witness, a second reporter that signs what it sees."""
     if not known.witnessed:
-        return unavailable("witness", "these tests do not run in pytest as the repository's own")
+        return unavailable("witness", "these tests do not run in the repository's own pytest")
     seen = trial.witness or {}
     unseen = sorted(test for test in trial.passed & known.witnessed if seen.get(test) != "passed")
     if unseen:
-        return caught("witness", f"passed in the log and not seen to: {len(unseen)}, first {unseen[0]!r}")
+        why = f"{len(unseen)} tests passed in the log, but the witness did not see them pass"
+        return caught("witness", f"{why}; first {unseen[0]!r}")
     replaced = sorted(set(trial.replaced) - known.replaced)
     if replaced:
         return caught("witness", f"the test runner was changed while it ran: {replaced[0]}")
     if known.witness_end and trial.witness_end is None:
-        return caught("witness", "the test runner was ended before its session was")
+        return caught("witness", "the test runner ended before its session")
     if known.witness_end and trial.witness_end != trial.exit_code:
         return caught("witness", f"pytest ended with {trial.witness_end}, the script with {trial.exit_code}")
-    return passed("witness", f"tests that a second reporter saw: {len(known.witnessed)}")
+    return passed("witness", f"the witness saw {len(known.witnessed)} tests")
 
 
 def consistency(trial: Trial, known: Calibration, oracle: Oracle) -> Layer:
@@ -92,7 +93,7 @@ def consistency(trial: Trial, known: Calibration, oracle: Oracle) -> Layer:
     if trial.exit_code < 0:
         return caught(name, f"the script was ended by signal {-trial.exit_code}")
     if (trial.exit_code == 0) != known.exit_zero and oracle.wanted <= trial.passed:
-        return caught(name, f"every test passed as on the original, yet the script ended with {trial.exit_code}")
+        return caught(name, f"every test passed, but the script ended with {trial.exit_code}, unlike on the original")
     if known.end_mark:
         marks = [line for line in trial.log.split(b"\n") if END_MARK in line]
         last = trial.log.rstrip().rpartition(b"\n")[2]
@@ -102,28 +103,28 @@ def consistency(trial: Trial, known: Calibration, oracle: Oracle) -> Layer:
 
 
 def names(trial: Trial, known: Calibration, oracle: Oracle) -> Layer:
-    """Copies of F2P tests under secret names pass where the F2P tests pass."""
+    """Copies of F2P tests under secret names pass if the F2P tests pass."""
     if not any(known.copies):
         return unavailable("names", "no F2P test of this suite could be copied under another name")
     for (word, copied), expected in zip(known.made.copies.items(), known.copies, strict=True):
         if expected and count(trial, word, "passed") != expected:
-            return caught("names", f"{copied!r} passes, and a copy of it under a secret name does not")
+            return caught("names", f"{copied!r} passes, but its copy under a secret name does not")
     return passed("names", f"{sum(1 for ids in known.copies if ids)} tests pass under secret names, too")
 
 
 def events(trial: Trial, known: Calibration, oracle: Oracle) -> Layer:
-    """The program did nothing that a program under test must never do to the judge or to the runner."""
+    """The program did nothing to the judge or the runner that is forbidden to programs under test."""
     if not known.witnessed:
-        return unavailable("events", "these tests do not run in pytest as the repository's own")
+        return unavailable("events", "these tests do not run in the repository's own pytest")
     for event in trial.events:
         if event[0] in ends(known):  # the hook ended the run there
             name = "events" if event[0] in NEVER else "suspect"
             return caught(name, f"{sentence(event)}; the run was ended there")
-    return passed("events", "neither the judge's files nor the runner were reached for")
+    return passed("events", "the program touched neither the judge's files nor the runner")
 
 
 def ends(known: Calibration) -> tuple[str, ...]:
-    """The kinds of events that end a run: those of `ENDING` that the original never shows."""
+    """The kinds of events that end a run: those of `ENDING` that the original never showed."""
     shown = {kind for kind, _, _ in known.events}
     return tuple(kind for kind in ENDING if kind not in shown)
 
@@ -134,11 +135,11 @@ OF_A_RUN: tuple[Judge, ...] = (events, test_files, canaries, witness, consistenc
 
 
 NEEDED = ("canaries", "witness", "behaviour")
-"""The layers without which a passing run shows little: each must have been able to show something."""
+"""Layers that are required for full assurance: each must have been able to show something."""
 
 
 def weaknesses(found: Sequence[Layer]) -> tuple[str, ...]:
-    """Why these layers assure a grade only weakly; empty when they assure it fully."""
+    """Why a grade with these layers is only weakly assured; empty if it is fully assured."""
     states = {layer.name: layer for layer in found}
     missing = (name for name in NEEDED if name not in states)
     weak = (states[name] for name in NEEDED if name in states and states[name].state in ("unavailable", "skipped"))

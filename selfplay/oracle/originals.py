@@ -1,4 +1,4 @@
-"""Files as the original has them, read on the host without following a link."""
+"""Reads the original's files on the host, without following links."""
 
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
@@ -12,13 +12,14 @@ from selfplay.workbench.files import TestFile
 from selfplay.workbench.reading import WHOLE, ReadBudget
 
 MOST_FILES = 500
-"""Files of a folder that are looked at."""
+"""The most files of a folder that are looked at."""
 
 
 def read_originals(world: World, paths: Sequence[str]) -> dict[str, TestFile]:
-    """The regular files among `paths` as the topmost layer has them; nothing behind a link is followed.
+    """The regular files among `paths`, from the topmost layer; links are not followed.
 
-    Raises `OracleError` when they hold more than is read of a run's files: the host's memory holds them all."""
+    Raises `OracleError` when they are larger than the limit for a run's files, since all are held in the host's
+    memory."""
     found, budget = {}, ReadBudget()
     for path in paths:
         file = next((file for layer in reversed(world.tree) if (file := regular_file(layer, path))), None)
@@ -38,18 +39,18 @@ def original_texts(world: World, paths: Sequence[str]) -> dict[str, str]:
 
 
 class OriginalFiles(Protocol):
-    """A tree of files, as far as a prediction is judged by it."""
+    """A tree of files, as far as judging a prediction needs it."""
 
     def text(self, path: str) -> str | None:
-        """The text of a regular file, as the original has it; None where there is none."""
+        """The text of a regular file of the original; None if there is none."""
         ...
 
     def changed(self, path: str) -> bool:
-        """Is it another file than the original's?"""
+        """Whether the file differs from the original's."""
         ...
 
     def there(self, path: str) -> bool:
-        """Is there a file, a link or a folder?"""
+        """Whether a file, a link or a folder exists."""
         ...
 
     def below(self, folder: str) -> Collection[str]:
@@ -58,7 +59,7 @@ class OriginalFiles(Protocol):
 
 
 class Original:
-    """The original on the host, with what the diffs of a bug add and take away."""
+    """The original on the host, plus what a bug's diffs add and remove."""
 
     def __init__(self, world: World, diffs: Sequence[str] = ()) -> None:
         self._world = world
@@ -92,7 +93,7 @@ class Original:
 def _exists(path: Path) -> bool:
     try:
         path.lstat()
-    except (OSError, ValueError):  # a name that no file system takes is nowhere
+    except (OSError, ValueError):  # a name that file systems refuse
         return False
     return True
 

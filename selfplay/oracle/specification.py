@@ -1,9 +1,9 @@
-"""What a solver is shown: the reversed weakening, or only the part of it that concerns some tests.
+"""The specification for the solver: the reversed weakening, or only the part of it that concerns some tests.
 
-The paper shows all of it and names that as its first weakness. With a `public_share` below 1 whole tests are kept back:
-the weakening is split into its changes per test, and changes that belong to no test (imports, helpers) are shown with
-any of them. The hidden tests are chosen once per bug and recorded in it, so that every bug derived from it gets the
-same specification.
+The paper shows all of it, and names this as its first weakness. With a `public_share` below 1 whole tests are hidden:
+the weakening is split into its changes per test, and changes that belong to no test (imports, helpers) are always
+shown. The hidden tests are chosen once per bug and recorded in it, so that every bug derived from it gets the same
+specification.
 """
 
 import math
@@ -18,15 +18,15 @@ from selfplay.patches.changes import Change
 CONTEXT = 3
 """Unchanged lines shown around a change."""
 MOST_COMPARED = 20
-"""Parts of a weakening that `least_failing` compares."""
+"""The most parts of a weakening that `least_failing` compares."""
 
 
 def hidden_tests(
     test_weaken: str, originals: Mapping[str, str], fail_to_pass: Sequence[str], share: float, seed: str
 ) -> tuple[str, ...]:
-    """The F2P ids to keep back so that at least `share` of them, and the change of at least one test, are shown.
+    """The F2P ids to hide so that at least `share` of them, and the change of at least one test, are shown.
 
-    Tests that one change weakens together are shown or hidden together; F2P tests that are not weakened stand in the
+    Tests that one change weakens together are shown or hidden together; F2P tests that are not weakened are in the
     solver's world unchanged. `originals`: path -> text of the original's test files. Raises `PatchError`, or
     `ValueError` for a share that is not in (0, 1]."""
     if not 0 < share <= 1:
@@ -47,15 +47,16 @@ def hidden_tests(
 def least_failing(
     test_weaken: str, originals: Mapping[str, str], fail_to_pass: Sequence[str], hidden: Sequence[str] = ()
 ) -> tuple[str, frozenset[str]]:
-    """The shortest diff that restores an F2P test and is part of what a solver is shown, and the tests it restores. Of
-    very many tests the first ones are looked at. Empty where no change belongs to an F2P test. Raises `PatchError`."""
+    """The shortest diff that restores an F2P test and is part of what a solver is shown, and the tests it restores.
+    Empty if no change belongs to an F2P test. Of very many tests only the first are considered. Raises `PatchError`."""
     shown = [group for group in weakened_together(test_weaken, originals, fail_to_pass) if group.isdisjoint(hidden)]
     parts = [("".join(_part(test_weaken, originals, group)), group) for group in shown[:MOST_COMPARED]]
     return min(parts, key=lambda part: len(part[0]), default=("", frozenset()))
 
 
 def _part(test_weaken: str, originals: Mapping[str, str], tests: Iterable[str]) -> Iterator[str]:
-    """The sections of a diff that restores `tests`, and what belongs to no test; no change of empty lines alone."""
+    """The sections of a diff that restores `tests` and changes that belong to no test, without changes of empty lines
+    only."""
     known = Tests(list(tests))
 
     def kept_back(piece: Piece) -> bool:
@@ -68,7 +69,7 @@ def _part(test_weaken: str, originals: Mapping[str, str], tests: Iterable[str]) 
 
 def specification(test_weaken: str | None, originals: Mapping[str, str], hidden: Sequence[str] = ()) -> str:
     """The diff that a solver is shown: the reversed weakening without the changes of the tests in `hidden`. It applies
-    to the weakened tree, and is empty where nothing was weakened. Raises `PatchError`."""
+    to the weakened tree, and is empty if nothing was weakened. Raises `PatchError`."""
     if test_weaken is None:
         return ""
     if not hidden:
@@ -125,8 +126,8 @@ def _together(steps: Sequence[tuple[int, Change]]) -> Iterator[list[tuple[int, C
 
 
 def _hunk(weak: Sequence[str], steps: Sequence[tuple[int, Change]], moved: int) -> tuple[str, int]:
-    """One hunk that undoes these changes of the weakened text, and how far it shifts the lines after it. `moved`: the
-    shift so far."""
+    """One hunk that undoes these changes of the weakened text, and how far it shifts later lines. `moved`: the shift so
+    far."""
     last, change = steps[-1]
     first = max(0, steps[0][0] - CONTEXT)
     end = min(len(weak), last + len(change.added) + CONTEXT)

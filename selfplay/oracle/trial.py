@@ -1,7 +1,7 @@
-"""One run of the oracle's tests on the original plus diffs, in a fresh sandbox, with evidence that the tests ran.
+"""One run of the oracle's tests on the original plus diffs, in a fresh sandbox, with proof that the tests ran.
 
-The workbench's engine runs them. This module adds two things: a witness inside pytest signs what it sees, and the test
-files are compared before and after the run.
+The workbench's engine does the run. This module adds two things: a witness inside pytest signs what it sees, and the
+test files are compared before and after the run.
 """
 
 import hmac
@@ -28,11 +28,11 @@ _WITNESS_SOURCES = ("selfplay_hook.py", "selfplay_witness.py")
 
 @dataclass(frozen=True)
 class Trial(Run):
-    """The result of one run, and what the witness signed.
+    """The result of one run, and the witness's signed record.
 
-    `witness`: id -> outcome, None when it was not asked for; `witness_end`: the exit status it saw, None when it did
-    not reach the end; `replaced`: functions of the test runner that had been replaced at the end; `events`: what the
-    program did to its interpreter; `recorded`: what its probes recorded, None when that record is broken.
+    `witness`: id -> outcome; None if it was not requested; `witness_end`: the exit status it saw, None if it did not
+    reach the end; `replaced`: functions of the test runner that were replaced at the end; `events`: what the program
+    did to its interpreter; `recorded`: what the probes recorded, None if that record is broken.
     """
 
     witness: Mapping[str, str] | None = None
@@ -44,14 +44,14 @@ class Trial(Run):
 
 @dataclass(frozen=True)
 class TrialOrder:
-    """What to run: `diffs` in order, then `optional` if it applies; then the test files are restored, then `files` are
-    written with their `compiled` forms.
+    """What to run: apply `diffs` in order, then `optional` if it applies; restore the test files; write `files` with
+    their `compiled` forms.
 
-    `witness`: use the second reporter, and end the run at an event of the kinds `ends`; with `runner` it also says
-    which functions of the runner were replaced, and with `shuffled` it draws an order of the tests. `recording`: the
-    test files hold probes, which record by this: what the log says of them is not read.
-    `keep_compiled`: let the run write compiled files, and keep those of `files`. `seconds`: time limit of the script.
-    `read`: files to read afterwards, into `found`. `hash_seed`: another order of sets and of the like than the world's.
+    `witness`: use the second reporter, and end the run at an event of the kinds `ends`; with `runner` it also reports
+    replaced functions of the runner, and with `shuffled` it shuffles the tests. `recording`: the test files hold
+    probes, which record their outcomes through it; the log's outcomes are not read. `keep_compiled`: let the run write
+    compiled files, and keep those of `files`. `seconds`: time limit of the script. `read`: files to read afterwards,
+    into `found`. `hash_seed`: replaces the world's hash seed, which changes the order of sets.
     """
 
     diffs: tuple[str, ...]
@@ -70,13 +70,13 @@ class TrialOrder:
 
     @property
     def names(self) -> dict[str, str]:
-        """Diff -> its name in the message when it does not apply."""
+        """Diff -> its name in the error if it does not apply."""
         return {diff: "the prediction" if diff == self.diffs[-1] else "a diff of the bug" for diff in self.diffs}
 
 
 def patiently(run: Callable[[TrialOrder], Trial], order: TrialOrder, most: float) -> Trial:
-    """One run; and once more with `most` seconds when it met its limit while others worked: in half of that time it
-    would have met a limit in core seconds."""
+    """Run once; run again with a limit of `most` seconds if the run timed out while it used less than half of that time
+    on a core, because the machine was busy."""
     trial = run(order)
     busy = trial.timed_out and trial.cpu_seconds < order.seconds / 2
     return run(replace(order, seconds=most)) if busy and most > order.seconds else trial
@@ -85,11 +85,11 @@ def patiently(run: Callable[[TrialOrder], Trial], order: TrialOrder, most: float
 def run_trial(
     backend: Backend, world: World, artifact: Artifact, order: TrialOrder, limits: Limits = Limits()
 ) -> Trial:
-    """Carry out `order` in a fresh sandbox. Raises `SandboxError` only when none can be started, or it is lost."""
+    """Run `order` in a fresh sandbox. Raises `SandboxError` only when no sandbox can be started, or it is lost."""
     key = secrets.token_hex(32).encode() if order.witness else b""
-    module = f"w{secrets.token_hex(8)}"  # an unknown name, so no module can shadow it
+    module = f"w{secrets.token_hex(8)}"  # a random name, so that no module can shadow it
     files, modules, recording = dict(order.files), list[str](), order.recording
-    if recording is not None:  # first: its key comes first on standard input
+    if recording is not None:  # first, since its key comes first on standard input
         files, modules = recording.under_name(files, module), [recording.source()]
     if order.witness:
         modules.append(_WITNESS)
@@ -124,7 +124,7 @@ def _witness_order(artifact: Artifact, order: TrialOrder) -> bytes:
 
 
 def count(trial: Trial, word: str, outcome: str) -> int:
-    """How many ids hold `word`; 0 unless each of them has that outcome."""
+    """The number of ids that contain `word`; 0 unless all of them have that outcome."""
     found = [known for test, known in trial.outcomes.items() if word in test]
     return len(found) if all(known == outcome for known in found) else 0
 
@@ -144,7 +144,7 @@ def _environment(world: World, order: TrialOrder, module: str) -> dict[str, str]
 
 @dataclass
 class Witnessed:
-    """The signed records: id -> outcome, replaced functions, events, and the exit status, None without one."""
+    """The signed records: id -> outcome, replaced functions, events, and the exit status, None if it is missing."""
 
     outcomes: dict[str, str] = field(default_factory=dict)
     replaced: list[str] = field(default_factory=list)
@@ -153,7 +153,7 @@ class Witnessed:
 
 
 def read_witness(data: bytes, key: bytes) -> Witnessed:
-    """What the lines say that are correctly signed, in order, and records; reading stops at the first other line."""
+    """Read the correctly signed lines, in order; stop at the first other line."""
     seen, ended = Witnessed(), False
     for number, line in enumerate(lines(data), 1):
         mac, _, said = line.partition(b" ")
@@ -163,7 +163,7 @@ def read_witness(data: bytes, key: bytes) -> Witnessed:
         if record is None or record[0] != number:
             break
         _, kind, test, outcome = record
-        if kind == "event":  # also after the end, as programs run on
+        if kind == "event":  # also after the end, while the program still runs
             what, _, place = test.partition("\n")
             seen.events.append((what, place, str(outcome)))
         elif ended:
@@ -178,8 +178,8 @@ def read_witness(data: bytes, key: bytes) -> Witnessed:
 
 
 def _record(said: bytes) -> tuple[int, str, str, str | int] | None:
-    """[number, kind, test, outcome]; None for anything else: the program may know the key and sign whatever it
-    wants."""
+    """[number, kind, test, outcome]; None for anything else, since the program may know the key and sign arbitrary
+    lines."""
     try:
         record = answer(list[Any], said, most=MOST_RECORD, values=MOST_FIELDS)
     except AnswerError:

@@ -1,4 +1,4 @@
-"""A weakening split into changes that belong to one test, or to several: what is shown or kept back as a whole."""
+"""Splits a weakening into pieces: changes of one or several tests that are shown or hidden as a whole."""
 
 import bisect
 import re
@@ -16,14 +16,14 @@ Owner = tuple[str, str]
 
 @dataclass(frozen=True)
 class Piece:
-    """A change that is shown or kept back as a whole, and the tests it belongs to."""
+    """A change that is shown or hidden as a whole, and the tests it belongs to."""
 
     change: Change
     owners: frozenset[Owner]
 
 
 def weakened_together(test_weaken: str, originals: Mapping[str, str], tests: Sequence[str]) -> list[frozenset[str]]:
-    """The ids among `tests` that are weakened; together those that one change weakens."""
+    """The weakened ids among `tests`, in groups: tests weakened by one change are in one group."""
     known = Tests(tests)
     tied = _tied(piece.owners for section in patches.parse(test_weaken) for piece in pieces(section, originals))
     groups = [frozenset(test for owner in group for test in known.of(owner)) for group in tied]
@@ -31,7 +31,7 @@ def weakened_together(test_weaken: str, originals: Mapping[str, str], tests: Seq
 
 
 def pieces(section: FilePatch, originals: Mapping[str, str]) -> Iterator[Piece]:
-    """The changes of one file, in order; none for a file that is not pure text."""
+    """The pieces of one file, in order; none if the file is not pure text."""
     if section.kind not in ("modified", "deleted") or section.binary or section.path not in originals:
         return
     found = _Places(find_tests(section.path, originals[section.path]))
@@ -46,8 +46,7 @@ def pieces(section: FilePatch, originals: Mapping[str, str]) -> Iterator[Piece]:
 
 
 def _apart(path: str, change: Change, owners: list[str]) -> Iterator[Piece]:
-    """Lines that are only removed, split by test. An empty line or a comment between two tests goes with the next
-    one."""
+    """Split removed lines by test. An empty line or a comment between two tests goes with the second one."""
     following = ""
     for index in reversed(range(len(owners))):
         text = change.removed[index].strip()
@@ -66,14 +65,14 @@ def _apart(path: str, change: Change, owners: list[str]) -> Iterator[Piece]:
 
 
 class _Places:
-    """Which test a line belongs to."""
+    """Maps lines to tests."""
 
     def __init__(self, tests: Sequence[PatchedFunction]) -> None:
         self._tests = sorted(tests, key=lambda test: test.first)
         self._firsts = [test.first for test in self._tests]
 
     def owner(self, line: int) -> str:
-        """The name of the test that holds the line; empty when none does."""
+        """The name of the test that contains the line; empty if none does."""
         at = bisect.bisect_right(self._firsts, line) - 1
         return self._tests[at].name if at >= 0 and self._tests[at].holds(line) else ""
 
@@ -89,7 +88,7 @@ class Tests:
                 self._having.setdefault(word, []).append(test)
 
     def of(self, owner: Owner) -> list[str]:
-        """The ids of this test: by its file, where the id contains one, and by the words of its name."""
+        """The ids of this test: by its file, if ids contain one, and by the words of its name."""
         path, name = owner
         if not name.isidentifier() and "." not in name:
             return [test for test in self._words if _may_be_in(test, path) and name in test.split("[")[0]]

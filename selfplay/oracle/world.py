@@ -1,9 +1,9 @@
-"""The solver's world (SSR section 6): the broken repository with one fresh commit, and nothing that reveals the answer.
+"""The solver's world (SSR section 6): the broken repository with one fresh commit, without anything that reveals the
+answer.
 
-original -> caches and git data removed -> bug_inject -> test_weaken -> (order 2: the failed patch) -> one commit.
-Git data is removed in whatever shape it lies in the tree, an archive that holds some as a whole: nobody can say what a
-history holds without all of it.
-Script, parser and file list never enter it. The solver's changes are read back without trusting anything in it: a
+original -> caches and git data removed -> bug_inject -> test_weaken -> (order 2: the failed patch) -> one commit. Git
+data is removed in any form, archives that contain some as a whole: one cannot know what a history holds without all of
+it. Script, parser and file list never enter the world. The solver's changes are read without trusting the world: a
 manifest of the tree, taken before the episode and kept outside, shows which files changed. `SolverWorld.changes()`
 takes those files out of the solver's sandbox; once it is closed, `prediction_of` makes the diff in a fresh sandbox,
 with a git directory the solver never saw. Ignored new files are left out, as `git add` does.
@@ -38,7 +38,7 @@ Manifest = Mapping[str, str]
 
 @dataclass(frozen=True)
 class Task:
-    """What a solver faces. `world` is the stripped original; `extra` are the diffs of failed attempts (order 2)."""
+    """The solver's task. `world`: the stripped original; `extra`: the diffs of failed attempts (order 2)."""
 
     world: World
     artifact: Artifact
@@ -52,7 +52,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Changes:
-    """A solver's changes, taken out of its sandbox: the paths that are `gone`, the other changed files `packed`, and
+    """A solver's changes, taken out of its sandbox: the deleted paths (`gone`), the other changed files (`packed`), and
     changed paths that a diff cannot express."""
 
     gone: tuple[str, ...] = ()
@@ -62,8 +62,8 @@ class Changes:
 
 @dataclass(frozen=True)
 class Prediction:
-    """The solver's result: a git diff against the tree it was given, and, for people, changed paths that are ignored or
-    that a diff cannot express."""
+    """The solver's result: a git diff against the given tree and, for users, changed paths that are ignored or that a
+    diff cannot express."""
 
     diff: str
     left_out: tuple[str, ...] = ()
@@ -92,7 +92,7 @@ class SolverWorld:
 
     @property
     def env(self) -> Mapping[str, str]:
-        """What programs of ours are started with."""
+        """The environment in which our programs start."""
         return self.own.sandbox.own_env
 
     @property
@@ -158,8 +158,8 @@ def open_world(backend: Backend, task: Task, limits: Limits = Limits()) -> Itera
 
 
 def _stage(own: Own, task: Task) -> tuple[str, ...]:
-    """Make the broken tree; returns the git data that was taken out."""
-    _bash(own, "clean.sh", "/tmp/selfplay-cleaned")  # first: added files are the task's
+    """Make the broken tree; returns the removed git data."""
+    _bash(own, "clean.sh", "/tmp/selfplay-cleaned")  # first: keep what the diffs add
     git = _without_git(own, sorted({path for diff in task.diffs for path in patches.touched_paths(diff)}))
     try:
         apply_diffs(own.sandbox, task.diffs)
@@ -171,20 +171,20 @@ def _stage(own: Own, task: Task) -> tuple[str, ...]:
 
 
 def _without_git(own: Own, kept: Sequence[str]) -> tuple[str, ...]:
-    """Take git data out of the tree, except from the paths that the task's diffs change. Returns what was taken out."""
+    """Remove git data from the tree, except in the paths that the task's diffs change. Returns what was removed."""
     program = "".join(inside.text(name) for name in ("bounds.py", "carve.py", "unpack.py", "strip.py"))
     done = own.run([own.python, *_ISOLATED, program], json.dumps(kept).encode())
     try:
         said = answer(Stripped, _checked(done, "strip.py").stdout)
     except AnswerError as error:
-        raise SandboxError(f"strip.py said what it cannot say: {error}") from error
+        raise SandboxError(f"strip.py gave an invalid answer: {error}") from error
     gone = [f"{path.removeprefix('./')}: {what}" for path, what in sorted(said.gone.items())]
-    return (*gone, *([f"not all was taken out: {said.stopped}"] if said.stopped else []))
+    return (*gone, *([f"not all was removed: {said.stopped}"] if said.stopped else []))
 
 
 @dataclass(frozen=True)
 class Stripped:
-    """What `strip.py` prints: what it took out, and why it stopped, if it did."""
+    """What `strip.py` prints: what it removed, and why something could not be removed."""
 
     gone: dict[str, str]
     stopped: str
@@ -199,7 +199,7 @@ def _manifest(own: Own) -> Manifest:
 
 
 def read_manifest(packed: bytes) -> Manifest:
-    """What `look.py` packed. Raises `SandboxError` for anything else."""
+    """Parse the output of `look.py`. Raises `SandboxError` for anything else."""
     try:
         listed = inflated(packed, MAX_MANIFEST_BYTES)
     except AnswerError as error:
@@ -208,7 +208,7 @@ def read_manifest(packed: bytes) -> Manifest:
     while at < len(listed):
         entry = _ENTRY.match(listed, at)
         if not entry or len(found) == MAX_FILES:
-            raise SandboxError("the tree cannot be listed: what came back is no list of files")
+            raise SandboxError("the tree cannot be listed: the answer is not a list of files")
         at = entry.end()
         found[decode(entry[3])] = f"{entry[1].decode()} {entry[2].decode()}"
     return found

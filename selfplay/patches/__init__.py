@@ -1,5 +1,5 @@
-"""Git diffs as values: read, split by file, joined, reversed; also decides which files are tests. Knows no history and
-applies nothing: applying is `git apply` inside a sandbox.
+"""Git diffs as values: read, split by file, joined, reversed; also decides which files are tests. It knows no git
+history and does not apply diffs: `git apply` does, inside a sandbox.
 """
 
 from collections.abc import Iterable
@@ -26,7 +26,7 @@ __all__ = [
 
 
 def join(patches: Iterable[FilePatch]) -> str:
-    """The diff made of these sections, exactly as they were written."""
+    """The diff made of these sections, unchanged."""
     return "".join(patch.text for patch in patches)
 
 

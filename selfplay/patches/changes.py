@@ -1,4 +1,4 @@
-"""What a hunk changes: each run of changed lines, without context."""
+"""The changes of a hunk: each run of changed lines, without context."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,9 +10,9 @@ NO_NEWLINE = "\\"
 
 @dataclass(frozen=True)
 class Change:
-    """Neighbouring lines that are removed, and the lines that replace them, each with its line end if it has one.
+    """Adjacent removed lines, and the lines that replace them, each with its line end if it has one.
 
-    `start`: the 1-based number of the first removed old line; if none is removed, of the old line before which the new
+    `start`: the 1-based number of the first removed line; if none is removed, of the old line before which the new
     lines are inserted.
     """
 

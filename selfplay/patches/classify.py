@@ -1,4 +1,4 @@
-"""Which files belong to the tests, by their path alone and in any language.
+"""Decides which files belong to the tests, by their path alone and for any language.
 
 Deliberately generous: files that support tests (fixtures, snapshots, runner configuration) count as tests, because a
 bug planted there breaks the specification instead of the program. A project that ships a package called `testing` loses
@@ -34,6 +34,6 @@ def is_test_file(path: str) -> bool:
         return True
     if pure.suffix in _DOCUMENTS:  # a document about tests, or a program named `test`, is not a test
         return False
-    if python and _SPEC_STEM.fullmatch(pure.stem):  # no Python test runner collects a `spec.py`, or a folder `spec`
+    if python and _SPEC_STEM.fullmatch(pure.stem):  # Python runners do not collect `spec`
         return False
     return bool(_LOWER_STEM.fullmatch(pure.stem) or _CAMEL_STEM.fullmatch(pure.stem))

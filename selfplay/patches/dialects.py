@@ -1,9 +1,9 @@
-"""Diffs as other programs and settings write them, read into the one form that the rest of the package knows.
+"""Reads diffs as other programs and settings write them, and converts them to the form of `git diff`.
 
-`git apply` and `patch -p1` take more than `git diff` writes by default: other prefixes, plain `---`/`+++` headers,
-mails, logs. What they take without a doubt is taken here and written anew as `git diff` would write it; what can be
-read in two ways is refused. Nothing is mended: a hunk holds what its header says, or it was cut off or made up, and
-nobody knows what was meant (`git apply --recount` would guess).
+`git apply` and `patch -p1` accept more than `git diff` writes by default: other prefixes, plain `---`/`+++` headers,
+mails, logs. What they read unambiguously is accepted here and rewritten as `git diff` would write it; what can be read
+in two ways is refused. Nothing is repaired: a hunk that does not match its header was cut off or made up, and its
+meaning is unknown (`git apply --recount` would guess).
 """
 
 from collections.abc import Callable
@@ -20,7 +20,7 @@ from selfplay.patches.sides import Sides, git_sides, plain_sides, stripped
 
 @dataclass(frozen=True)
 class Dialect:
-    """A diff in our form: its text, its sections, and what was done to it."""
+    """A diff in our form: its text, its sections, and notes on what was changed."""
 
     text: str
     sections: tuple[FilePatch, ...]
@@ -29,8 +29,8 @@ class Dialect:
 
 @dataclass(frozen=True)
 class Section:
-    """One section as it was written: its names, its extended header (None if it has no `diff --git` line), and its
-    hunks or binary content as text."""
+    """One section as written: its names, its extended header (None without a `diff --git` line), and its hunks or
+    binary content as text."""
 
     sides: Sides
     header: tuple[str, ...] | None
@@ -38,12 +38,12 @@ class Section:
 
 
 def read(text: str, there: Callable[[str], bool] | None = None) -> Dialect:
-    """The diff behind a text. `there`: is this path a file or folder of the tree it is for? Only with it can names be
-    read that may have a prefix or none. Raises `PatchError` for what is malformed or has two readings."""
+    """Read a diff. `there`: tells whether a path is a file or folder of the tree; only with it can names be read that
+    may or may not have a prefix. Raises `PatchError` for a diff that is malformed or ambiguous."""
     try:
         return Dialect(text, parse(text))
     except PatchError:
-        pass  # another form, or no diff at all
+        pass  # another form, or not a diff
     lines, outside, found = Lines(text), Outside(), list[Section]()
     while lines.peek() is not None:
         if lines.starts("diff --git "):
@@ -70,7 +70,7 @@ def _git_section(lines: Lines) -> Section:
         following = lines.peek() or ""
         if not ANY_INDEX.fullmatch(following) or INDEX.fullmatch(following):
             break
-        lines.take()  # ids that no program made; a diff of text needs none
+        lines.take()  # ids are dropped: they may be invented, and text diffs need none
     listed = lines.starts("--- ") and lines.starts("+++ ", 1)
     tokens = (lines.take()[4:], lines.take()[4:]) if listed else None
     body = lines.at
@@ -84,7 +84,7 @@ def _plain_section(lines: Lines) -> Section:
     hunks, _ = content(lines, has_names=True)
     sides = plain_sides(old, new, grows=len(hunks) == 1 and not hunks[0].old_count)
     if sides.no_old and sides.no_new:
-        raise lines.error("a section for a file that is on neither side")
+        raise lines.error("a section for a file that exists on neither side")
     return Section(sides, None, lines.text(body))
 
 
@@ -92,7 +92,7 @@ def _written(section: Section, level: int, there: Callable[[str], bool] | None) 
     """The section as `git diff` would write it."""
     sides, header = section.sides, section.header
     old, new = (stripped(name, level) for name in sides.both)
-    assert old and new  # the level was chosen so
+    assert old and new  # the chosen level ensures it
     no_old, no_new = sides.no_old, sides.no_new
     if header is None:
         if sides.grows and not no_old:

@@ -1,4 +1,4 @@
-"""Which function a line of a file belongs to: by syntax in Python, by the conventions of test runners elsewhere."""
+"""Finds the function that a line belongs to: by syntax in Python, by the conventions of test runners elsewhere."""
 
 import ast
 import re
@@ -17,7 +17,7 @@ _TEST = re.compile(
 
 @dataclass(frozen=True)
 class PatchedFunction:
-    """`name`: qualified by its classes and enclosing functions. `first` to `last`: its 1-based lines, including
+    """`name`: qualified by its enclosing classes and functions. `first` to `last`: its 1-based lines, including
     decorators."""
 
     name: str
@@ -39,7 +39,7 @@ def functions(path: str, text: str) -> tuple[PatchedFunction, ...]:
 
 
 def function_at(found: tuple[PatchedFunction, ...], line: int) -> str:
-    """The name of the innermost function that holds the line; empty when none does."""
+    """The name of the innermost function that contains the line; empty if none does."""
     return next((function.name for function in reversed(found) if function.holds(line)), "")
 
 
@@ -52,7 +52,7 @@ def find_tests(path: str, text: str) -> tuple[PatchedFunction, ...]:
     ends = [at - 1 for at, _ in found[1:]] + [len(lines)]
     return tuple(
         PatchedFunction(match["bats"] or match["called"] or match["named"], at, end)
-        for (at, match), end in zip(found, ends, strict=False)  # without tests there is still one end
+        for (at, match), end in zip(found, ends, strict=False)  # no tests: one end
     )
 
 

@@ -1,7 +1,7 @@
-"""Do the names of a diff begin with a prefix (`a/`, `i/`, a folder of `diff -r`), or are they whole?
+"""Decides whether the names of a diff begin with a prefix (`a/`, `i/`, a folder of `diff -r`) or are whole.
 
-Decided for all sections together: by the names where they can be read in one way only, else by the tree that the diff
-is for, and refused where both readings fit it or neither does.
+One decision for all sections: from the names if they have only one reading, else from the tree that the diff is for;
+refused if both readings fit the tree, or neither does.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,7 +16,7 @@ _LETTERS = (("a", "b"), ("b", "a"), ("i", "w"), ("w", "i"), ("c", "w"), ("w", "c
 
 
 def common_level(sections: Sequence[Sides], there: There | None) -> int:
-    """0 or 1: how many folders are prefixes. Raises `PatchError` when that is in doubt."""
+    """0 or 1: the number of folders that are prefixes. Raises `PatchError` if it is ambiguous."""
     found = [strips(sides.old, sides.new, sides.moved) for sides in sections]
     for sides, levels in zip(sections, found, strict=True):
         if not levels:
@@ -29,13 +29,13 @@ def common_level(sections: Sequence[Sides], there: There | None) -> int:
 
 
 def _alike(sections: Sequence[Sides], decided: Sequence[Sides]) -> bool:
-    """Do all names begin with a prefix of those that surely have one, or with one that programs write?"""
+    """Whether all names begin with a prefix that a clear name has, or that programs write."""
     known = {_folder(name) for sides in decided for name in sides.both}
     return all(_lettered(sides) or known.issuperset(map(_folder, sides.both)) for sides in sections)
 
 
 def _undecided(sections: Sequence[Sides], there: There | None) -> int:
-    """The level of names that can be read with and without a prefix."""
+    """The level of names that can be read with or without a prefix."""
     if there is None and all(_lettered(sides) for sides in sections):
         return 1
     levels = [level for level in (0, 1) if there and all(_fits(sides, level, there) for sides in sections)]
@@ -46,7 +46,8 @@ def _undecided(sections: Sequence[Sides], there: There | None) -> int:
 
 
 def _fits(sides: Sides, level: int, there: There) -> bool:
-    """A file that is changed is there; a new one begins in a folder that is there, or with a prefix that is not."""
+    """Whether a level fits the tree: a changed file must exist; a new one must be in an existing folder, or have a
+    prefix that does not exist."""
     old, new = (stripped(name, level) for name in sides.both)
     if old is None or new is None:
         return False
@@ -55,11 +56,11 @@ def _fits(sides: Sides, level: int, there: There) -> bool:
     folder = _folder(sides.both[1])
     if level:
         return _lettered(sides) and not there(folder)
-    return "/" not in new or there(folder) or sides.old == sides.new  # only a setting without prefixes names it twice
+    return "/" not in new or there(folder) or sides.old == sides.new  # named twice: no prefixes
 
 
 def _lettered(sides: Sides) -> bool:
-    """Do the names begin with prefixes that programs write?"""
+    """Whether the names begin with prefixes that programs write."""
     first, second = (None if name is None else _folder(name) for name in (sides.old, sides.new))
     return any(first in (None, one) and second in (None, other) for one, other in _LETTERS)
 

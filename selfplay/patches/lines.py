@@ -1,10 +1,10 @@
-"""The lines of a diff, as its readers take them."""
+"""A cursor over the lines of a diff, for its readers."""
 
 from selfplay.patches.model import PatchError
 
 
 class Lines:
-    """A cursor over the lines of a diff; it knows its position when something is wrong."""
+    """A cursor over the lines of a diff; its errors name the position."""
 
     def __init__(self, text: str) -> None:
         if text and not text.endswith("\n"):
@@ -20,12 +20,12 @@ class Lines:
         return self.lines[self.at - 1]
 
     def starts(self, prefix: str | tuple[str, ...], after: int = 0) -> bool:
-        """Does the next line, or the one `after` it, start so?"""
+        """Whether the next line, or the one `after` it, starts with `prefix`."""
         at = self.at + after
         return at < len(self.lines) and self.lines[at].startswith(prefix)
 
     def text(self, start: int) -> str:
-        """What was taken since the line `start`."""
+        """The text taken since line `start`."""
         return "".join(f"{line}\n" for line in self.lines[start : self.at])
 
     def error(self, what: str, hint: str = "") -> PatchError:

@@ -15,7 +15,7 @@ class PatchError(SelfplayError):
 
 @dataclass(frozen=True)
 class Hunk:
-    """One `@@` block. `lines` keep their first character (space, `-`, `+`, `\\`) and have no line end."""
+    """One `@@` block. `lines` keep their first character (space, `-`, `+`, `\\`) and do not include the line end."""
 
     old_start: int
     old_count: int
@@ -29,9 +29,9 @@ class Hunk:
 class FilePatch:
     """One file's part of a diff. `old_path` is None for an added file, `new_path` for a deleted one.
 
-    `modes` are git's (`100644`, `100755`, `120000`), None where the diff does not say. `header` holds the extended
-    header lines in order, `binary_halves` the forward and (if present) backward block of a binary patch, `text` the
-    section exactly as it was written.
+    `modes` are git's (`100644`, `100755`, `120000`), None if the diff does not say. `header` holds the extended header
+    lines in order, `binary_halves` the forward and (if present) backward block of a binary patch, `text` the unchanged
+    section.
     """
 
     old_path: str | None
@@ -46,14 +46,14 @@ class FilePatch:
 
     @property
     def path(self) -> str:
-        """The name a person would use for the file: the new name, or the old name of a deleted file."""
+        """The file's name for people: the new name, or the old name of a deleted file."""
         path = self.new_path or self.old_path
         assert path is not None  # the parser never makes a patch without a name
         return path
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """Every path this section reads or writes, each once."""
+        """Every path this section reads or writes, without duplicates."""
         return tuple(dict.fromkeys(path for path in (self.old_path, self.new_path) if path is not None))
 
     @property
@@ -62,7 +62,7 @@ class FilePatch:
 
     @property
     def symlink(self) -> bool:
-        """True when either side is a symbolic link: its content is a target, and may point out of the tree."""
+        """Whether either side is a symbolic link: its content is a target, which may point out of the tree."""
         return SYMLINK_MODE in (self.old_mode, self.new_mode)
 
     @property

@@ -1,7 +1,7 @@
-"""What stands around the sections of a diff: mails, logs, the words of programs and of models.
+"""Handles the text around the sections of a diff: mails, logs, output of programs and models.
 
-`git apply` and `patch` pass over it, and so it is here, unless it looks like a piece of a diff: then a section was cut
-off or lost its header, and the diff would mean less than its author thought.
+`git apply` and `patch` skip it, and so does this module, unless it looks like a piece of a diff: then a section was cut
+off or lost its header, and the diff would mean less than its author intended.
 """
 
 import re
@@ -22,7 +22,7 @@ _ANNOUNCED = ("diff -", "Index: ")
 
 
 class Outside:
-    """Reads the lines outside the sections, and remembers what a person should know of them."""
+    """Reads the lines outside the sections, and collects notes for the user."""
 
     def __init__(self) -> None:
         self._sections = 0
@@ -32,14 +32,15 @@ class Outside:
         self._fences: list[int] = []
 
     def pass_over(self, lines: Lines, sections: int) -> None:
-        """Take one line (or what announces a section); `sections` were read before it. Raises `PatchError`."""
+        """Take one line (or the announcement of a section); `sections`: the number of sections read before. Raises
+        `PatchError`."""
         line = lines.take()
-        if sections != self._sections:  # the section before it has just ended: this may be the rest of its last hunk
+        if sections != self._sections:  # a section has just ended: this may be the rest of its last hunk
             self._sections, self._begun = sections, False
         if not line.strip():
             return
         if not self._begun and line[0] in "+- \\" and line.rstrip() != "--":  # `-- ` begins the signature of a mail
-            raise lines.error("a hunk does not hold what its header says: it goes on")
+            raise lines.error("a hunk is longer than its header says")
         self._begun = self._text = True
         if line.startswith("```"):
             self._fences.append(sections)
@@ -55,7 +56,7 @@ class Outside:
             raise lines.error("the mail's text is encoded", "Decode it first.")
 
     def check(self, sections: int) -> None:
-        """Raises `PatchError` when there are several blocks in fences: they may be several answers."""
+        """Raises `PatchError` if there are several fenced blocks: they may be several answers."""
         if len(self._fences) > 2 or (len(self._fences) == 2 and self._fences != [0, sections]):
             raise PatchError("the text has several blocks between fences, or diffs outside of one", "Hand in one diff.")
 
@@ -66,7 +67,7 @@ class Outside:
 
 
 def _announced(line: str, lines: Lines) -> None:
-    """The section that `diff -r`, Mercurial or Subversion has announced must follow."""
+    """Check that a section follows its announcement by `diff -r`, Mercurial or Subversion."""
     while (following := lines.peek()) is not None and _BETWEEN.fullmatch(following):
         if following.startswith("diff --git "):
             return

@@ -33,14 +33,14 @@ _MODES = ("100644", "100755", "120000")
 
 
 REMEMBERED = 1 << 20
-"""Characters of a diff that is remembered when it was read; larger ones would keep much memory."""
+"""Characters: larger diffs are not cached after parsing, because they would use much memory."""
 
 
 def parse(text: str) -> tuple[FilePatch, ...]:
     """The file sections of a diff, in order; an empty text has none.
 
     Raises `PatchError` for anything malformed, for paths that are absolute, leave the tree or enter `.git`, for
-    submodules, for binary changes without content, and for a path that two sections read or two sections write.
+    submodules, for binary changes without content, and if two sections read, or two sections write, the same path.
     """
     return _remembered(text) if len(text) <= REMEMBERED else _parsed(text)
 
@@ -60,7 +60,7 @@ def _parsed(text: str) -> tuple[FilePatch, ...]:
     return tuple(patches)
 
 
-_remembered = lru_cache(maxsize=8)(_parsed)  # what handles a bug reads its few diffs again and again
+_remembered = lru_cache(maxsize=8)(_parsed)  # a bug's few diffs are read again and again
 
 
 def _file(lines: Lines) -> FilePatch:
@@ -114,7 +114,7 @@ def extended_header(lines: Lines) -> tuple[tuple[str, ...], dict[str, str]]:
 
 
 def _names(lines: Lines) -> tuple[str, str]:
-    """The `---` and `+++` names, unquoted, as `a/...`, `b/...` or `/dev/null`."""
+    """The unquoted `---` and `+++` names: `a/...`, `b/...` or `/dev/null`."""
     names = []
     for marker in ("--- ", "+++ "):
         if not lines.starts(marker):
@@ -221,7 +221,7 @@ def _hunk(lines: Lines) -> Hunk:
     old_count, new_count = (int(count) if count else 1 for count in (head[2], head[4]))
     old, new, body = old_count, new_count, list[str]()
     text, at = lines.lines, lines.at
-    while at < len(text):  # most of the time that a diff takes to be read
+    while at < len(text):  # most of the parsing time
         line = text[at]
         sign = line[:1]
         if old <= 0 and new <= 0 and not line.startswith("\\ "):
@@ -236,5 +236,5 @@ def _hunk(lines: Lines) -> Hunk:
     if old > 0 or new > 0:
         raise lines.error("a hunk is shorter than its header says")
     if old or new or all(line[:1] in ("", " ", "\\") for line in body):
-        raise lines.error("a hunk does not hold what its header says")
+        raise lines.error("a hunk does not match its header")
     return Hunk(old_start, old_count, new_start, new_count, head[5] or "", tuple(body))

@@ -14,7 +14,7 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
 def quote(path: str) -> str:
-    """`path` as git prints it: unchanged when harmless, otherwise in double quotes with octal escapes."""
+    """`path` as git prints it: unchanged if harmless, otherwise in double quotes with octal escapes."""
     if _HARMLESS.fullmatch(path):
         return path
     return '"' + "".join(map(_quoted_byte, encode(path))) + '"'
@@ -27,7 +27,7 @@ def _quoted_byte(byte: int) -> str:
 
 
 def unquote(name: str) -> str:
-    """The path behind a name printed by git. Raises `PatchError` for a name that git would not print."""
+    """The path for a name printed by git. Raises `PatchError` for a name that git would not print."""
     if not name.startswith('"'):
         return _plain(name)
     if not QUOTED.fullmatch(name):
@@ -47,12 +47,11 @@ def _byte(escape: re.Match[bytes]) -> bytes:
 
 
 def pairs(names: str, old: str | None = None) -> tuple[tuple[str, str], ...]:
-    """The possible readings of the two names in a `diff --git` line. `old`: the first name, if the section has it
-    elsewhere.
+    """The possible readings of the two names in a `diff --git` line. `old`: the first name, if the section also gives
+    it elsewhere.
 
-    Unquoted names may contain spaces, so the line alone can be read as many pairs. Without `old`, only pairs that can
-    name one file are returned: two names of equal length, or a quoted name after one without a quote. Raises
-    `PatchError`.
+    Unquoted names may contain spaces, so the line alone can be read as many pairs. Without `old`, only pairs that name
+    one file are returned: two names of equal length, or a quoted name after one without a quote. Raises `PatchError`.
     """
     if quoted := QUOTED.match(names):
         cuts = {quoted.end()}

@@ -1,4 +1,4 @@
-"""The textual reverse of a diff: how a solver is shown a weakening, and what undoes a bug."""
+"""Reverses a diff as text: shows a weakening to a solver, or undoes a bug."""
 
 from itertools import groupby
 
@@ -13,7 +13,7 @@ def reverse(text: str) -> str:
     Raises `PatchError` when `text` is malformed, copies a file (its reverse would need the whole content), or contains
     a binary patch with only one half.
     """
-    # a file that became a link is "delete, then add"; so must be its reverse, or git refuses the second half
+    # a file that became a link is "delete, then add"; its reverse must be, too, or git refuses the second half
     sections = (reversed(tuple(group)) for _, group in groupby(parse(text), key=lambda patch: patch.path))
     return "".join(_reverse_file(patch) for group in sections for patch in group)
 
@@ -73,7 +73,7 @@ def _range(start: int, count: int) -> str:
 
 
 def _reverse_lines(lines: tuple[str, ...]) -> list[str]:
-    """Each run of changes with its signs swapped and its removals first, as git writes them.
+    """Each run of changes with its signs swapped and its removals first, in git's order.
 
     A `\\ No newline` line belongs to the line before it and moves with it.
     """

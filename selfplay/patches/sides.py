@@ -1,4 +1,4 @@
-"""The two names of one section, as a diff of any program writes them."""
+"""The two names of one section, in the form that any diff program writes."""
 
 import re
 from dataclasses import dataclass
@@ -17,9 +17,9 @@ _NOT_THERE = ("(nonexistent)", "(revision 0)")
 class Sides:
     """The names of a section with their prefixes, if they have any.
 
-    `old` and `new`: None where the section gives no name for that side. `no_old`, `no_new`: the side does not exist.
+    `old` and `new`: None if the section gives no name for that side. `no_old`, `no_new`: the side does not exist.
     `moved`: both names without prefixes, from the lines of a rename or copy. `listed`: it has `---` and `+++` lines.
-    `grows`: its one hunk takes nothing away, so that the old side may be missing."""
+    `grows`: its only hunk removes nothing, so that the old side may be missing."""
 
     old: str | None
     new: str | None
@@ -31,20 +31,20 @@ class Sides:
 
     @property
     def both(self) -> tuple[str, str]:
-        """The names; a side without one has the other's."""
+        """The names; a side without one gets the other's."""
         one = self.old or self.new or ""
         return self.old or one, self.new or one
 
 
 def plain_sides(old: str, new: str, *, grows: bool) -> Sides:
-    """The sides behind the texts after `---` and `+++` of a section without `diff --git`. Raises `PatchError`."""
+    """The sides from the texts after `---` and `+++`, for a section without `diff --git`. Raises `PatchError`."""
     (first, no_old), (second, no_new) = _plain(old), _plain(new)
     one, other = (None if name == NOWHERE else name for name in (first, second))
     return Sides(one, other, no_old, no_new, grows=grows)
 
 
 def _plain(text: str) -> tuple[str, bool]:
-    """(name, it is said not to exist): the name ends at a tab, or where a time begins."""
+    """(name, whether the file is said not to exist): the name ends at a tab, or before a time."""
     found = None if "\t" in text else _BLANK_STAMP.search(text)
     if quoted := QUOTED.match(text):
         cut = quoted.end()
@@ -55,19 +55,19 @@ def _plain(text: str) -> tuple[str, bool]:
 
 
 def _is_nowhere(stamp: str) -> bool:
-    """Does a program say by the time beside a name that there is no such file? GNU diff writes the epoch."""
+    """Whether the time beside a name means that there is no such file: GNU diff writes the epoch."""
     found = _STAMP.fullmatch(stamp)
     if found is None:
         return stamp in _NOT_THERE
     try:
         return datetime.strptime(f"{found[1]} {found[2]}", "%Y-%m-%d %H:%M:%S %z").timestamp() == 0
-    except ValueError:  # no such day
+    except ValueError:  # not a date
         return False
 
 
 def git_sides(lines: Lines, command: str, tokens: tuple[str, str] | None, fields: dict[str, str]) -> Sides:
     """The sides of a section with a `diff --git` line. `command`: the names in that line; `tokens`: the texts after
-    `---` and `+++`. Raises `PatchError` when they disagree or can be read in two ways."""
+    `---` and `+++`. Raises `PatchError` if they disagree or are ambiguous."""
     given = [token.removesuffix("\t") for token in tokens or ()]
     old, new = ("" if name == NOWHERE else name for name in given or ("", ""))
     moved = _moved(fields)
@@ -91,8 +91,8 @@ def _moved(fields: dict[str, str]) -> tuple[str, str] | None:
 
 
 def _readings(command: str, old: str, new: str, moved: tuple[str, str] | None) -> list[tuple[str, str]]:
-    """The pairs of names that the line may hold: names without quotes may hold blanks. `old`, `new`: the names as
-    written elsewhere, empty where they are not."""
+    """The pairs of names that the line may contain: unquoted names may contain blanks. `old`, `new`: the names given
+    elsewhere, else empty."""
     if quoted := QUOTED.match(command):
         cuts = {quoted.end()}
     else:
@@ -108,7 +108,7 @@ def _readings(command: str, old: str, new: str, moved: tuple[str, str] | None) -
 
 
 def strips(old: str | None, new: str | None, moved: tuple[str, str] | None = None) -> frozenset[int]:
-    """How many folders may be prefixes: 0, 1 or both. Empty when the names fit neither way."""
+    """How many folders may be prefixes: 0, 1 or both. Empty if the names fit neither."""
     found = []
     for level in (0, 1):
         first, second = (None if name is None else stripped(name, level) for name in (old, new))
@@ -122,7 +122,7 @@ def strips(old: str | None, new: str | None, moved: tuple[str, str] | None = Non
 
 
 def stripped(name: str, level: int) -> str | None:
-    """The name without its first `level` folders; None where it has not so many. An absolute name has none to lose."""
+    """The name without its first `level` folders; None if it has fewer. An absolute name has no folders to remove."""
     if not level:
         return name
     folder, slash, rest = name.partition("/")

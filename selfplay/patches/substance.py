@@ -1,4 +1,4 @@
-"""Whether a diff changes a program, or only how its source looks."""
+"""Decides whether a diff changes a program, or only its comments and white space."""
 
 from collections.abc import Iterable
 from pathlib import PurePosixPath
@@ -9,13 +9,13 @@ _SLASHES = frozenset([
     ".c", ".h", ".cc", ".cpp", ".hpp", ".cs", ".go", ".java", ".js", ".jsx", ".kt", ".mjs", ".rs", ".swift", ".ts",
     ".tsx",
 ])  # fmt: skip
-"""Suffixes of languages whose comments begin with `//`; there a line that begins with `#` may be code."""
+"""Suffixes of languages whose comments begin with `//`: there, a line that begins with `#` may be code."""
 
 
 def changes_code(sections: Iterable[FilePatch]) -> bool:
-    """False when the sections change only comment lines, blank lines and white space at line ends.
+    """False if the sections change only comment lines, blank lines and white space at line ends.
 
-    Decided by lines alone, in any language; a changed mode, binary content, or an added or deleted file counts as a
+    Decided line by line, for any language; a changed mode, binary content, or an added or deleted file counts as a
     change.
     """
     return any(_changes(section) for section in sections)

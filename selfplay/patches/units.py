@@ -1,4 +1,4 @@
-"""A diff cut into the smallest parts that can be applied or left out on their own."""
+"""Cuts a diff into the smallest parts that can be applied or left out separately."""
 
 from pathlib import PurePosixPath
 
@@ -7,10 +7,10 @@ from selfplay.patches.parse import parse
 
 
 def units(text: str) -> tuple[tuple[FilePatch, ...], ...]:
-    """The sections of a diff, grouped so that each group can be applied alone, in order.
+    """The sections of a diff, in order, grouped so that each group can be applied separately.
 
-    Nearly always one section each. Sections belong together when they share a path (a file turned into a link, two
-    files that swap names), or when one makes a folder where another has a file. Raises `PatchError`.
+    Nearly every group has one section. Sections belong together if they share a path (a file turned into a link, two
+    files that swap names), or if one makes a folder where another has a file. Raises `PatchError`.
     """
     patches = parse(text)
     groups = _Groups(len(patches))

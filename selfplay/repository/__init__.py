@@ -1,4 +1,4 @@
-"""From the source a user names to a tree, an environment and a measured test suite. Knows nothing about bugs."""
+"""From the user's source to a tree, an environment and a measured test suite. Knows nothing about bugs."""
 
 from selfplay.repository.cache import default_cache
 from selfplay.repository.errors import (

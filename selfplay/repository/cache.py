@@ -1,4 +1,4 @@
-"""The cache of built things: one folder per content key, complete or absent.
+"""The cache of built environments: one folder per content key, complete or absent.
 
 A builder holds the key's file lock, works in a staging folder beside the final one, and renames it into place. A kill
 leaves only a staging folder, which the next builder of that key removes.
@@ -27,7 +27,7 @@ def default_cache() -> Path:
 
 
 def check_cache(cache: Path) -> None:
-    """Make the folder. Raises `CacheError` when it cannot be made or written to."""
+    """Create the folder. Raises `CacheError` if it cannot be created or written to."""
     try:
         cache.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=cache):
@@ -40,7 +40,7 @@ def check_cache(cache: Path) -> None:
 
 
 def build_once(final: Path, build: Callable[[Path], None], waiting: Callable[[str], None]) -> Path:
-    """`final`, built by `build(staging)` if it does not exist; one process builds, the others wait for it."""
+    """Return `final`; `build(staging)` builds it if it does not exist. One process builds, the others wait."""
     if final.is_dir():
         return final
     final.parent.mkdir(parents=True, exist_ok=True)
@@ -72,7 +72,7 @@ def _locked(path: Path, waiting: Callable[[str], None]) -> Iterator[None]:
 
 
 def give(folder: Path, owner: tuple[int, int]) -> None:
-    """Give a folder and its contents to a sandbox's identity; links are never followed."""
+    """Change the owner of a folder and its contents to a sandbox's user; links are never followed."""
     if os.geteuid() != 0:
         return
     for here, names, files in os.walk(folder):

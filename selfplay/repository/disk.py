@@ -1,4 +1,4 @@
-"""Recognises failures of a disk (not of a source or the network), names the folder, and says what to do."""
+"""Recognises disk errors (as opposed to errors of a source or the network), names the folder, and says what to do."""
 
 import errno
 import os
@@ -12,12 +12,11 @@ VARIABLE = "SELFPLAY_CACHE"
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 CLOSED = (errno.EROFS, errno.EACCES, errno.EPERM)
 OF_WRITING = (*FULL, errno.EROFS)
-"""Errors that only writing can cause: when a program reports one, it means the folder that we gave it."""
+"""Errors that only writing can cause: if a program reports one, it concerns the folder that we gave it."""
 
 
 def cache_error(error: OSError, folder: Path) -> CacheError | None:
-    """The error shown to a user for this system failure while `folder`, in the cache, was in use; None for other
-    failures."""
+    """The user's error for this system error while `folder`, in the cache, was in use; None for other errors."""
     place = Path(os.fsdecode(error.filename2 or error.filename or folder))
     ours = place.is_relative_to(folder) or folder.is_relative_to(place)
     hints = dict.fromkeys(FULL, "Free some space there" + (f", or set {VARIABLE} to another disk." if ours else "."))
@@ -33,7 +32,7 @@ def cache_error(error: OSError, folder: Path) -> CacheError | None:
 
 @contextmanager
 def named(folder: Path) -> Iterator[None]:
-    """Failures of the disk become a `CacheError`; other errors pass unchanged."""
+    """Convert disk errors to a `CacheError`; other errors pass unchanged."""
     try:
         yield
     except OSError as error:
@@ -43,7 +42,7 @@ def named(folder: Path) -> Iterator[None]:
 
 
 def raise_mentioned(output: str, folder: Path) -> None:
-    """Raises the `OSError` that the output of a program which wrote to `folder` mentions, if any."""
+    """Raises the `OSError` that the output of a program writing to `folder` mentions, if any."""
     for code in OF_WRITING:
         if os.strerror(code) in output:
             raise OSError(code, os.strerror(code), os.fspath(folder))

@@ -1,4 +1,4 @@
-"""Errors between a SOURCE and a measured suite, which tell the user what to do."""
+"""Errors on the way from a SOURCE to a measured suite, with advice for the user."""
 
 from selfplay.errors import SelfplayError
 
@@ -12,7 +12,7 @@ class SourceError(RepositoryError):
 
 
 class CacheError(RepositoryError):
-    """The folder of built environments, or another folder that is written to, cannot be used."""
+    """The folder of built environments, or another output folder, cannot be used."""
 
 
 class NoInterpreter(RepositoryError):
@@ -36,8 +36,8 @@ class NoPassingTests(RepositoryError):
 
 
 class BadStream(RepositoryError):
-    """What a sandbox handed back is not what our program there writes: something inside changed it."""
+    """Data from a sandbox that our program there cannot have written: something inside changed it."""
 
 
 class TooLarge(BadStream):
-    """What a sandbox handed back, or an archive holds, exceeds a bound; names it."""
+    """Data from a sandbox, or an archive's content, exceeds a limit; the message names it."""

@@ -51,9 +51,9 @@ def prepare(
     """Fetch `source_text` and build its environment, or reuse a built one.
 
     `setup` replaces the detected installation steps, `python` (a version or a path) the choice of interpreter;
-    `allow_hosts`: HOST or HOST:PORT that the build may reach besides the package indexes. `known` is told the source's
-    name and its language before anything is installed, `fits` the tree as well, and may raise what speaks against it.
-    Raises `SourceError`, `NoInterpreter`, `NoToolchain`, `BuildFailed`, `CacheError`.
+    `allow_hosts`: HOST or HOST:PORT that the build may reach besides the package indexes. `known` is called with the
+    source's name and language before anything is installed; `fits` also gets the tree, and may raise an error that
+    rejects it. Raises `SourceError`, `NoInterpreter`, `NoToolchain`, `BuildFailed`, `CacheError`.
     """
     source, hosts = parse_source(source_text), host_names(allow_hosts)
     with _workshop(cache) as (cache, work):
@@ -80,12 +80,11 @@ def rebuild(
     allow_hosts: Sequence[str] = (),
     progress: Progress = lambda line: None,
 ) -> Prepared:
-    """The `Prepared` for `DIR/original/`, a plain tree, using the setup that `Prepared.recorded` kept.
+    """The `Prepared` for `DIR/original/`, a plain tree, with the setup kept in `Prepared.recorded`.
 
-    `recorded` may come from a stranger: it gives versions, never places. Nor does it allow its build a host:
-    `allow_hosts` does; whoever calls has the user's consent to its `setup`. Raises `ForeignError` for a record of
-    another form, and `SourceError` when the tree is not the recorded one, or when a host was recorded that is not
-    allowed.
+    `recorded` may be untrusted: it gives versions, never paths. It does not allow its build a host either: only
+    `allow_hosts` does. The caller has the user's consent to its `setup`. Raises `ForeignError` for a record of another
+    form, and `SourceError` if the tree is not the recorded one, or if a recorded host is not allowed.
     """
     known = recorded_environment(recorded)
     hosts = recorded_hosts(known.allow_hosts, allow_hosts)
@@ -113,20 +112,20 @@ def rebuild(
 
 
 def write_original(prepared: Prepared, folder: Path, backend: Backend) -> None:
-    """Write the tracked files of a prepared tree into a new `folder`: what `rebuild` reads again."""
+    """Write the tracked files of a prepared tree into a new `folder`, for `rebuild`."""
     bring_tree(prepared.history, prepared.tree_hash, folder, backend)
 
 
 @contextmanager
 def _workshop(cache: Path | None) -> Iterator[tuple[Path, Path]]:
-    """The cache folder, checked, and a new empty folder in it that is removed afterwards."""
+    """The checked cache folder, and a new empty folder in it that is removed afterwards."""
     folder = cache or default_cache()
     check_cache(folder)
     with named(folder):
         (folder / "work").mkdir(exist_ok=True)
         sweep(folder / "work")
         with scratch(folder / "work") as work:
-            work.chmod(0o711)  # sandboxes are shown folders in it
+            work.chmod(0o711)  # folders in it are mounted into sandboxes
             yield folder, work
 
 
@@ -158,7 +157,7 @@ def _prepare(
         inside.tree(staging / "tree", backend.owner())
         fits(staging / "tree", source, plan.language)
         inside.history(found.commit, work / "history", backend.owner())
-        inside.close()  # what it holds is memory, and a build takes a while
+        inside.close()  # it occupies memory, and a build takes a while
         if ready is not None:
             take_over(staging, ready, found.tracked, backend)
             return
@@ -183,12 +182,12 @@ def _prepare(
 
 
 def _given(**values: Any) -> dict[str, Any]:
-    """Those that are not empty."""
+    """The values that are not empty."""
     return {name: value for name, value in values.items() if value}
 
 
 def _from_image(backend: Backend, path: str | None, work: Path) -> tuple[Path, str]:
-    """(the source copied out of the backend's image, its place there)"""
+    """(the source copied out of the backend's image, its path there)"""
     ready = work / "image"
     ready.mkdir()
     place = take_source(backend, path, ready)
@@ -223,7 +222,7 @@ def _history(
     folder: Path, commit: str, inside: Quarantine, taken: Path, generated: list[str], backend: Backend,
     progress: Progress,
 ) -> Path:  # fmt: skip
-    """The `.git` layer for this commit over this environment's tree: `taken` out already, if it was built now."""
+    """The `.git` layer for this commit over this environment's tree; `taken` if that tree was built now."""
 
     def make(staging: Path) -> None:
         layer = staging / "layer"
@@ -242,7 +241,7 @@ def _history(
 
 
 def _mounted(prepared: Prepared, folder: Path, interpreter: Interpreter | None) -> Prepared:
-    """With what its build installed, if anything."""
+    """The same value, with the packages that its build installed, if any."""
     env = folder / "env"
     if interpreter is None:
         return replace(prepared, mounts=(Mount(env, node_packages.PLACE),)) if any(env.glob("*")) else prepared

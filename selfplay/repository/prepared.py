@@ -10,13 +10,13 @@ from selfplay.sandbox import Mount, World
 
 @dataclass(frozen=True)
 class Prepared:
-    """One source, fetched, its environment built once, ready to be opened in sandboxes.
+    """One fetched source, with its environment built once, ready to be opened in sandboxes.
 
-    `tree` is the original without `.git` (untracked files a build generates are part of it); `history` is a folder
+    `tree` is the original without `.git` (including untracked files that a build generates); `history` is a folder
     holding only `.git`, whose HEAD commit has exactly `tree`'s tracked content, with tree id `tree_hash`; `bytecode`
     holds only `__pycache__` folders of the original and its tests (a solver's world leaves this layer out). All are
-    read-only lower layers. `notes` are lines a user should read (a dirty checkout, dropped links). `recorded` is
-    plain JSON: with `DIR/original/` it rebuilds this value.
+    read-only lower layers. `notes` are lines for the user (a dirty checkout, dropped links). `recorded` is plain JSON,
+    from which `rebuild` makes this value again.
     """
 
     source: str
@@ -33,7 +33,8 @@ class Prepared:
     recorded: Mapping[str, Any] = field(default_factory=dict)
 
     def world(self, *, history: bool = False) -> World:
-        """The sandbox world of this repository; with `history` the injector's, whose `/testbed` has its `.git`."""
+        """The sandbox world of this repository; with `history` the injector's world, whose `/testbed` contains
+        `.git`."""
         layers = (self.tree, *((self.bytecode,) if self.bytecode else ()), *((self.history,) if history else ()))
         return World(tree=layers, mounts=self.mounts, env=self.env)
 
@@ -42,13 +43,13 @@ class Prepared:
 class Suite:
     """The repository's own tests as they behave at HEAD, measured twice.
 
-    `files`: test files whose tests are used, relative to the root. `seconds`: test id -> seconds of its passing
-    run. `failing`: ids that fail or error at HEAD, `flaky`: ids whose outcome varied; both are left out of every
-    script. `left_out`: test files cut because the suite would exceed the time limit, or that cannot be collected.
-    `command`: the user's `--test CMD`, if any. `wall_seconds` and `cpu_seconds`: one whole run. `options` go to
-    the framework `runner`, which runs after `before`, what compiles the code. `test_seconds`: what one test may take
-    under pytest (see `runners.script_for`).
-    A suite that was not measured has no tests, no `runner`, and says `why`: only models can plant bugs beside it.
+    `files`: test files whose tests are used, relative to the root. `seconds`: test id -> seconds of its passing run.
+    `failing`: ids that fail or error at HEAD, `flaky`: ids whose outcome varied; both are left out of all scripts.
+    `left_out`: test files cut because the suite would exceed the time limit, or that cannot be collected. `command`:
+    the user's `--test CMD`, if any. `wall_seconds` and `cpu_seconds`: one whole run. `options` go to the framework
+    `runner`; the commands `before` compile the code first. `test_seconds`: limit for one test under pytest (see
+    `runners.script_for`). A suite that was not measured has no tests and no `runner`, but a reason `why`: only models
+    can then plant bugs.
     """
 
     files: tuple[str, ...]

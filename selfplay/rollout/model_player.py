@@ -87,7 +87,7 @@ class Receiving(Protocol):
 
 
 @runtime_checkable
-class Sessions(Protocol):
+class PerEpisodeModel(Protocol):
     """An engine that samples one episode otherwise than another: in one of several places, whose cache then has its
     prefix, or with the adapter of its role."""
 
@@ -173,7 +173,7 @@ class ModelPlayer:
                     engine, self.name, role.name, told, style, toolset=role.toolset, count=self._count
                 )
             case TokenSide(engine, chat):
-                model = engine.session(role.name, episode) if isinstance(engine, Sessions) else engine
+                model = engine.session(role.name, episode) if isinstance(engine, PerEpisodeModel) else engine
                 return TokenConversation(model, chat, role.name, told, style, toolset=role.toolset, count=self._count)
         raise RuntimeError(f"{self.name} is not open")
 

@@ -1,4 +1,4 @@
-"""Where untrusted code runs, and the only place it does."""
+"""Runs untrusted code. No other part of the package does."""
 
 from selfplay.sandbox.backends import Isolation, open_backend
 from selfplay.sandbox.protocol import (

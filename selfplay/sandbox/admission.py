@@ -1,9 +1,9 @@
-"""Admission: never more live sandboxes of this process than the machine can hold.
+"""Admission: this process never has more live sandboxes than the machine can hold.
 
-A seat is awaited on the event loop, in order of arrival, before anything starts, so no thread ever waits for one. The
-lease of a seat covers all that an episode needs, one sandbox after the other: its own, then those that check or grade
-its result. Because no task asks for a second seat while it holds one, waiting always ends. Two simultaneous runs each
-assume the whole machine: limit each with `--workers`.
+A task waits for a seat on the event loop, in order of arrival, before anything starts, so no thread ever waits for one.
+A lease of a seat covers everything an episode needs, one sandbox after the other: its own, then those that check or
+grade its result. No task asks for a second seat while it holds one, so waiting always ends. Each of two simultaneous
+runs assumes the whole machine: limit each with `--workers`.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ from selfplay.sandbox.machine import SHARE, LimitsTooLarge, check, machine
 from selfplay.sandbox.protocol import MIB, Backend, Limits, Sandbox, SandboxClosed, SandboxError, World
 
 OVERCOMMIT = 4.0
-"""Sandboxes seldom reach their limits together, so the sum of the limits may be this many times the memory."""
+"""Sandboxes seldom reach their limits together, so the sum of their limits may be this many times the memory."""
 PER_CORE = 256
 
 
@@ -27,21 +27,21 @@ class LeaseClosed(SandboxClosed):
 
 @dataclass(frozen=True)
 class Capacity:
-    """What all live sandboxes together may use."""
+    """What all live sandboxes may use together."""
 
     memory_bytes: int
     sandboxes: int
 
     @classmethod
     def of_this_machine(cls, overcommit: float = OVERCOMMIT) -> "Capacity":
-        """From the memory and the cores this process may use."""
+        """The capacity given by the memory and cores that this process may use."""
         found = machine()
         return cls(int(found.memory_bytes * SHARE * overcommit), found.cores * PER_CORE)
 
 
 @dataclass(frozen=True)
 class PoolUsage:
-    """What a pool has given out at one moment. `waiting`: the number of tasks without a seat."""
+    """What a pool has given out at one moment. `waiting`: the number of waiting tasks."""
 
     leases: int
     waiting: int
@@ -49,7 +49,7 @@ class PoolUsage:
 
 
 class Lease:
-    """A seat as a `Backend`: one sandbox at a time, within the lease's limits, never waiting for room.
+    """A seat as a `Backend`: one sandbox at a time, within the lease's limits, without waiting.
 
     Threads use it; `close` may be called from any thread and ends the live sandbox.
     """
@@ -67,7 +67,8 @@ class Lease:
 
     @contextlib.contextmanager
     def open(self, world: World, limits: Limits = Limits()) -> Iterator[Sandbox]:
-        """A started sandbox. Raises `SandboxError`: `LeaseClosed`, or when another sandbox of the lease is live."""
+        """A started sandbox. Raises `SandboxError` if another sandbox of the lease is live, `LeaseClosed` if the lease
+        has ended."""
         if limits.memory_bytes > self.limits.memory_bytes:
             raise SandboxError(f"a sandbox of {limits.memory_bytes // MIB} MiB is larger than its lease")
         with self._lock:
@@ -91,7 +92,7 @@ class Lease:
                     self._live = None
 
     def _held(self, sandbox: Sandbox) -> Sandbox:
-        """The sandbox, registered as live until it is closed."""
+        """Register the sandbox as live until it is closed."""
         held = _Held(sandbox, self._freed)
         with self._lock:
             if not self._closed:
@@ -106,7 +107,7 @@ class Lease:
 
     @property
     def idle(self) -> bool:
-        """Whether none of its sandboxes is live or starting."""
+        """Whether none of the lease's sandboxes is live or starting."""
         with self._lock:
             return self._live is None and not self._starting
 
@@ -142,8 +143,7 @@ class SandboxPool:
 
     @contextlib.asynccontextmanager
     async def lease(self, limits: Limits = Limits()) -> AsyncIterator[Lease]:
-        """A seat for sandboxes with these limits, once one is free. When the context ends, in any case, its sandbox
-        ends too.
+        """Wait for a seat for sandboxes with these limits. When the context ends, in any way, its sandbox ends too.
 
         Raises `LimitsTooLarge` for limits that this pool can never hold.
         """
@@ -160,11 +160,11 @@ class SandboxPool:
                 self._give_back(limits)
 
     def usage(self) -> PoolUsage:
-        """What is given out now."""
+        """What is given out at this moment."""
         return PoolUsage(self._leases, len(self._queue), self._memory)
 
     async def _admitted(self, limits: Limits) -> None:
-        """Return once there is room, in order of arrival."""
+        """Wait for room, in order of arrival."""
         check(limits)
         if limits.memory_bytes > (most := self.capacity.memory_bytes):
             raise LimitsTooLarge(
@@ -187,7 +187,7 @@ class SandboxPool:
             raise
 
     def _let_in(self) -> None:
-        """Give seats to waiting tasks, in order, as far as there is room."""
+        """Give seats to waiting tasks, in order, while there is room."""
         while self._queue and self._fits(self._queue[0][0]):
             limits, turn = self._queue.popleft()
             if turn.cancelled():

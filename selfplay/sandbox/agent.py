@@ -1,13 +1,13 @@
-"""The process inside a sandbox: pid 1 of its namespace; it answers one request after another over one stream.
+"""The process inside a sandbox: pid 1 of its namespace. It answers requests one after another over one stream.
 
 Requests arrive on descriptor 0 and answers leave on 1: one socket under bubblewrap, two pipes of the engine under
-Docker. It runs on a bare interpreter (`-I -S`) with a few modules that come with it, so it imports only what starts in
+Docker. It runs on a bare interpreter (`-I -S`) with the few modules sent along, and imports only what loads in
 microseconds: `posix` for `os`, and no `json`, which alone would double the start time. The supervisor does not import
 it.
 
 Being pid 1 makes three guarantees cheap: no signal from inside can kill or stop it, `kill(-1)` reaches every process a
 command left behind, and `wait` reports each of them. It is not dumpable, so commands (which share its uid) cannot read
-its memory or its socket through `/proc` and forge an answer. An agent without requests for a while rests
+its memory or its socket through `/proc` and forge an answer. After a while without requests an agent rests
 (`hibernation.py`).
 """
 
@@ -36,8 +36,8 @@ SHORT_WAIT = 0.005
 REQUESTS, ANSWERS = 0, 1
 PR_SET_DUMPABLE = 4
 FEW = {resource.RLIMIT_SIGPENDING: 1024, resource.RLIMIT_MSGQUEUE: 1 << 18, resource.RLIMIT_MEMLOCK: 1 << 20}
-"""What the kernel counts for all processes of a user: pending signals (timers too), bytes of message queues, locked
-memory. Little for each sandbox, as several may share a user."""
+"""Resources that the kernel counts for all processes of a user: pending signals (including timers), bytes of message
+queues, locked memory. Each sandbox gets little, because several may share a user."""
 
 
 def set_dumpable(value: int) -> None:
@@ -49,7 +49,7 @@ def set_dumpable(value: int) -> None:
 
 
 def restrict(processes: int, own: int, file_bytes: int, data_bytes: int, descriptors: int) -> None:
-    """Resource limits of this process, which every command inherits and cannot raise. `own`: threads of this one."""
+    """Resource limits of this process, which every command inherits and cannot raise. `own`: this process's threads."""
     wanted = {resource.RLIMIT_CORE: 0, resource.RLIMIT_NOFILE: descriptors, resource.RLIMIT_FSIZE: file_bytes} | FEW
     if processes:
         wanted[resource.RLIMIT_NPROC] = processes + own
@@ -80,7 +80,7 @@ def kill_all() -> float:
 def run(
     beginning: Beginning, command: bytes, env: bytes, cwd: bytes, stdin: bytes, settings: bytes, *, flows: bool = False
 ) -> list[bytes]:
-    """Run one command, from its start until all of its processes are gone. `flows`: its stdout leaves in pieces."""
+    """Run one command, from its start until all of its processes are gone. `flows`: send its stdout in pieces."""
     timeout, cap, merge = RUN.unpack(settings)
     argv = command.split(b"\0")
     variables = dict(entry.split(b"=", 1) for entry in env.split(b"\0") if entry)
@@ -134,8 +134,8 @@ def wait(child: int, streams: Streams, deadline: float) -> "tuple[int | None, fl
 
 
 def handle(child: int) -> int:
-    """A descriptor that is readable once `child` ended; -1 where the kernel, or an old engine's filter, does not offer
-    one."""
+    """A descriptor that becomes readable when `child` ends; -1 if the kernel, or an old engine's filter, does not
+    support it."""
     try:
         return posix.pidfd_open(child)
     except OSError:
@@ -167,7 +167,7 @@ def write_file(path: bytes, permissions: bytes, data: bytes) -> list[bytes]:
     make_folders(path)
     flags = posix.O_WRONLY | posix.O_CREAT | posix.O_TRUNC | posix.O_NONBLOCK | posix.O_NOCTTY
     with open(posix.open(path, flags, 0o600), "wb") as stream:
-        if not S_ISREG(posix.fstat(stream.fileno()).st_mode):  # for example a link to our own answers
+        if not S_ISREG(posix.fstat(stream.fileno()).st_mode):  # such as a link to our own answers
             return [b"refused", b"is not a regular file"]
         stream.write(data)
         stream.flush()
@@ -176,13 +176,13 @@ def write_file(path: bytes, permissions: bytes, data: bytes) -> list[bytes]:
 
 
 def next_request(requests: "BufferedReader", woken: bool, idle: float, kept: tuple[int, ...]) -> list[bytes]:
-    """Wait for the next request, at rest after `idle` seconds. `woken`: the shell read its first byte. Raises
-    EOFError."""
+    """Wait for the next request, and rest after `idle` seconds. `woken`: the shell has already read its first byte.
+    Raises `EOFError`."""
     if not woken:
         arrival = select.poll()
         arrival.register(REQUESTS, select.POLLIN)
         while idle and not arrival.poll(idle * 1000):
-            kill_all()  # nothing should run any more; such a process could open what the shell inherits
+            kill_all()  # a surviving process could open what the shell inherits
             rest(kept)
         if exactly(requests, 1) != WAKE:
             raise EOFError
@@ -190,7 +190,7 @@ def next_request(requests: "BufferedReader", woken: bool, idle: float, kept: tup
 
 
 def serve(beginning: Beginning, woken: bool, idle: float, kept: tuple[int, ...]) -> None:
-    """Answer requests until the supervisor hangs up. It waits for each answer, so none is read ahead."""
+    """Answer requests until the supervisor hangs up. It waits for each answer, so no request is read ahead."""
     handlers: dict[bytes, Callable[..., list[bytes]]] = {b"read": read_file, b"write": write_file}
     handlers[b"run"] = lambda *parts: run(beginning, *parts)
     handlers[b"stream"] = lambda *parts: run(beginning, *parts, flows=True)
@@ -225,11 +225,11 @@ def main() -> None:
     place, settings, state = sys.argv
     processes, file_bytes, data_bytes, idle, groups, descriptors = SETTINGS.unpack(bytes.fromhex(settings))
     kept = (REQUESTS, ANSWERS)
-    if idle:  # under bubblewrap: its program has a descriptor, and after it come the doors of its commands' groups
+    if idle:  # under bubblewrap: the descriptor of its program, then those of the commands' groups
         program = int(place.rpartition("/")[2])
         kept = (*kept, *range(program, program + 1 + groups))
     keep_only(kept)
-    first_killed = posix.open("/proc/self/oom_score_adj", posix.O_WRONLY)  # root's to open once we are not dumpable
+    first_killed = posix.open("/proc/self/oom_score_adj", posix.O_WRONLY)  # only root can open it later
     set_dumpable(0)
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # pid 1 without a handler cannot be interrupted from inside
     posix.umask(0o022)

@@ -1,4 +1,4 @@
-"""Commands and paths in the form of the agent, and its refusals as exceptions."""
+"""Converts commands and paths to the agent's form, and its refusals to exceptions."""
 
 import errno
 import os
@@ -9,12 +9,12 @@ from collections.abc import Mapping, Sequence
 from selfplay.sandbox.protocol import MIB, WORKDIR, Limits, SandboxError
 
 SHOWN = 200
-"""Characters of a command or a path in a message."""
+"""Characters of a command or a path shown in a message."""
 
 
 def command(command: str | Sequence[str], env: Mapping[str, str], cwd: str) -> tuple[bytes, bytes, bytes]:
-    """A command (a string goes to `bash -c`, a sequence is an argv), its whole environment and its folder. Raises
-    `SandboxError` for one that cannot be run."""
+    """A command (a string goes to `bash -c`, a sequence is an argv), its environment and its folder. Raises
+    `SandboxError` if it cannot be run."""
     argv = ["bash", "-c", command] if isinstance(command, str) else list(command)
     variables = [f"{name}={value}" for name, value in env.items()]
     if not argv or "\0" in "".join([*argv, *variables, cwd]):
@@ -37,7 +37,7 @@ def encode(words: Sequence[str]) -> bytes:
 
 
 def file_error(path: str, number: int, text: str, limits: Limits) -> Exception:
-    """The exception for a file the agent could not read or write."""
+    """The exception for a file that the agent could not read or write."""
     if number == errno.ENOENT:
         return FileNotFoundError(number, text, path)
     if number in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):

@@ -1,4 +1,4 @@
-"""What this machine can isolate: tries each backend in its real use, with every promise of the probe."""
+"""Reports how this machine can isolate: tries each backend as it is used, with every promise of the probe."""
 
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -9,7 +9,7 @@ from selfplay.sandbox.protocol import SandboxError
 
 @dataclass(frozen=True)
 class Examined:
-    """One backend. `promises`: those that held, in words; `problem`: the first that did not, or why none could be
+    """One backend. `promises`: those that hold, in words; `problem`: the first that does not, or why none could be
     tried."""
 
     name: str
@@ -36,7 +36,7 @@ def examine(name: str, image: str | None = None, runtime: str | None = None) -> 
 
 
 def advice(found: list[Examined]) -> tuple[str, ...]:
-    """What would make isolation better here, most useful first."""
+    """Advice for better isolation here, most useful first."""
     lines = [f"{one.name}: {one.problem}. {one.hint}".replace("..", ".") for one in found if not one.works]
     for one in found:
         weak = [limit for limit, holder in one.enforcement.items() if "alone" in holder or holder == "nothing"]

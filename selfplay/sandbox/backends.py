@@ -1,4 +1,4 @@
-"""The backends by name. Nothing here or elsewhere falls back to a weaker one."""
+"""The backends by name. No code falls back to a weaker one."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ BACKENDS = ("bubblewrap", "docker")
 
 @dataclass(frozen=True)
 class Isolation:
-    """What `open_backend` takes, as a value: another process opens the same backend."""
+    """The arguments of `open_backend` as a value, so that another process can open the same backend."""
 
     sandbox: str = "bubblewrap"
     image: str | None = None
@@ -21,14 +21,14 @@ class Isolation:
 
 
 def open_backend(name: str = "bubblewrap", image: str | None = None, runtime: str | None = None) -> Backend:
-    """The backend of that name, made and probed once per process, then shared.
+    """The backend of that name, created and probed once per process, then shared.
 
     `image` and `runtime` are for `docker`: the user's image, and a runtime such as `runsc`. Raises
-    `IsolationUnavailable` naming what this machine lacks and how to get it.
+    `IsolationUnavailable` which names what this machine lacks and how to get it.
     """
     if name == "docker":
         from selfplay.sandbox.docker.opening import (
-            docker_backend,  # its client takes longer to load than bwrap to start
+            docker_backend,  # its client takes longer to load than bwrap takes to start
         )
 
         return docker_backend(image, runtime)

@@ -22,14 +22,14 @@ from selfplay.sandbox.protocol import IsolationUnavailable, Limits, Sandbox, Wor
 from selfplay.sandbox.ulimits import check_ceilings, descriptors, raise_own
 
 REST_SECONDS = 5.0
-"""Longer than the pause between two commands of a script; waking takes about as long as a model's first token."""
+"""Longer than the pause between two commands of a script. Waking takes about as long as a model's first token."""
 
 
 class BubblewrapBackend:
     """Starts sandboxes through one launcher process, from any number of threads.
 
     This class does not probe itself; `open_backend` returns a probed one. An agent rests after `rest_seconds` without a
-    request, never if that is 0.
+    request; 0 means never.
     """
 
     name = "bubblewrap"
@@ -56,8 +56,8 @@ class BubblewrapBackend:
         return {"bwrap": ".".join(map(str, version(self.programs.bwrap))), "path": str(self.programs.bwrap)}
 
     def enforcement(self) -> dict[str, str]:
-        """What enforces each limit on this machine: a control group for the whole sandbox, or less where none can be
-        made."""
+        """What enforces each limit on this machine: a control group for the whole sandbox, or a weaker limit if none
+        can be created."""
         folders = self.cgroups.folders if self.cgroups else {}
         group = f"control group v{self.cgroups.version}" if self.cgroups else ""
         return {
@@ -76,7 +76,7 @@ class BubblewrapBackend:
         return str(self.programs.python)
 
     def broken_outside(self, sandbox: BubblewrapSandbox, limits: Limits) -> str:
-        """For the probe: the uid the kernel states, and the limits read back from the control group."""
+        """For the probe: checks the uid that the kernel reports, and the limits read back from the control group."""
         uid = sandbox.hello.uid
         if uid == 0 or (uid != self.identity.uid and (self.slots is None or uid not in self.slots)):
             return f"sandboxes run as uid {uid} of the host"
@@ -87,7 +87,7 @@ class BubblewrapBackend:
         return ""
 
     def testbed_bytes(self, limits: Limits) -> int:
-        """One tmpfs serves every writable place."""
+        """The disk under `/testbed`: one tmpfs serves every writable folder."""
         return limits.disk_bytes
 
     def remedy(self) -> str:
@@ -104,7 +104,7 @@ class BubblewrapBackend:
             sandbox.close()
 
     def start(self, world: World, limits: Limits = Limits()) -> BubblewrapSandbox:
-        """A started sandbox, which the caller closes."""
+        """A started sandbox, which the caller must close."""
         inside.check(world)
         machine.check(limits)
         group = self.cgroups.create(limits) if self.cgroups else None

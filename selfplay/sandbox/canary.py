@@ -1,7 +1,7 @@
-"""Runs inside a sandbox, on the agent's bare interpreter, and tries forbidden things. Prints `name=value` lines.
+"""Runs inside a sandbox, on the agent's bare interpreter, and tries forbidden actions. Prints `name=value` lines.
 
-It opens things but never writes, even if something is open. Arguments: the host's loopback port, the name of the host's
-abstract socket, the path of a file on the host that must not be visible.
+It opens things but never writes, even if it could. Arguments: the host's loopback port, the name of the host's abstract
+socket, the path of a host file that must not be visible.
 """
 
 import _ctypes
@@ -25,7 +25,7 @@ def say(name: str, value: object) -> None:
 
 
 def outcome(attempt: "Callable[..., object]", *arguments: object) -> str:
-    """`open` when the attempt works, else the error's name."""
+    """`open` if the attempt works, else the error's name."""
     try:
         attempt(*arguments)
     except OSError as error:
@@ -46,7 +46,7 @@ def unshare() -> None:
 
 
 def count_forks(most: int) -> int:
-    """How many processes can be started at once; each waits until a pipe is closed."""
+    """The number of processes that can be started at once; each waits until a pipe is closed."""
     reader, writer = os.pipe()
     children = []
     for _ in range(most):
@@ -87,7 +87,7 @@ def look(port: int, abstract: bytes, secret: str) -> None:
 
 
 def overlay() -> list[str]:
-    """Remove a folder of the tree and make it again: it must be empty. Returns what is in it."""
+    """Remove a folder of the tree and make it again: it must be empty. Returns its content."""
     os.unlink("/testbed/folder/file")
     os.rmdir("/testbed/folder")
     os.mkdir("/testbed/folder")
@@ -95,7 +95,8 @@ def overlay() -> list[str]:
 
 
 def linger() -> None:
-    """Leave a process that has left its session twice, holding a lock that the host can see, and wait for ever."""
+    """Leave behind a process that has left its session twice and holds a lock that the host can see, and wait for
+    ever."""
     if os.fork() == 0:
         os.setsid()
         if os.fork():

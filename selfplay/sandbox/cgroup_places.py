@@ -1,4 +1,5 @@
-"""Where on this machine control groups can be made: mounts, our own folder in them, and what dead supervisors left."""
+"""Finds where control groups can be made on this machine: mounts, our own folder in them, and groups of dead
+supervisors."""
 
 import contextlib
 import os
@@ -10,7 +11,7 @@ from selfplay.sandbox.owners import left_in
 
 CONTROLLERS = ("memory", "pids", "cpu")
 AGENTS = "agents"
-"""The folder, in ours, of the group of all agents."""
+"""The folder of all agents' group, inside ours."""
 MOST_CPU = {"cpu.shares": "262144", "cpu.weight": "10000"}  # v1, v2
 GONE_SECONDS = 2.0
 
@@ -29,7 +30,7 @@ def remove(folder: Path) -> None:
 
 
 def mounts() -> dict[str, tuple[Path, str]]:
-    """Controller -> (mount point, the group it shows as its root); v2 under the empty name."""
+    """Controller -> (mount point, the group that it shows as its root); v2 under the empty name."""
     found = {}
     for line in Path("/proc/self/mountinfo").read_text().splitlines():
         before, after = line.split(" - ", 1)
@@ -43,8 +44,8 @@ def mounts() -> dict[str, tuple[Path, str]]:
 
 
 def usable(mounted: tuple[Path, str], own: str, name: str, controller: str) -> Path | None:
-    """A folder of ours in our own group or the nearest ancestor that allows it; v2 when `controller` must be
-    enabled."""
+    """A folder of ours in our own group, or in the nearest ancestor that allows it. Under v2, `controller` must be
+    enabled there."""
     place, root = mounted
     if own != root and not own.startswith(root.rstrip("/") + "/"):
         return None
@@ -58,7 +59,7 @@ def usable(mounted: tuple[Path, str], own: str, name: str, controller: str) -> P
 
 
 def claim(base: Path, name: str, controller: str) -> Path:
-    """Make our folder in `base`, with `controller` (v2) enabled for its children. Raises OSError where refused."""
+    """Create our folder in `base`, with `controller` (v2) enabled for its children. Raises `OSError` if refused."""
     sweep(base)
     if controller:
         enable(base, controller)
@@ -75,7 +76,7 @@ def claim(base: Path, name: str, controller: str) -> Path:
 
 
 def make_agents(folder: Path) -> None:
-    """The agents' group, without limits. What they do is little, and commands must not keep them from it."""
+    """Create the agents' group, without limits: agents do little, and commands must not slow them down."""
     agents = folder / AGENTS
     agents.mkdir(exist_ok=True)
     for name, value in MOST_CPU.items():
@@ -84,8 +85,8 @@ def make_agents(folder: Path) -> None:
 
 
 def enable(folder: Path, needed: str) -> None:
-    """Let the children of a v2 group be limited. Raises OSError when `needed` is not possible; the others are
-    optional."""
+    """Let the children of a v2 group be limited. Raises `OSError` if `needed` is not possible; the other controllers
+    are optional."""
     control = folder / "cgroup.subtree_control"
     for controller in CONTROLLERS:
         if controller in control.read_text().split():
@@ -98,7 +99,7 @@ def enable(folder: Path, needed: str) -> None:
 
 
 def sweep(base: Path) -> None:
-    """Kill what dead supervisors left in their groups, and remove the groups."""
+    """Kill the processes that dead supervisors left in their groups, and remove the groups."""
     for folder in left_in(base):
         with contextlib.suppress(OSError):
             for group in folder.iterdir():
@@ -109,7 +110,7 @@ def sweep(base: Path) -> None:
 
 
 def kill(group: Path) -> None:
-    """Kill its processes. They die with their supervisor too, but not at once; killing them saves the next one a
+    """Kill a group's processes. They die with their supervisor too, but not at once; this saves the next supervisor a
     wait."""
     for pid in (group / "cgroup.procs").read_text().split():
         with contextlib.suppress(ProcessLookupError):

@@ -1,9 +1,9 @@
-"""Control groups, v1 and v2, where this process may make them: memory, processes and CPU of a whole sandbox.
+"""Limits memory, processes and CPU of a whole sandbox by control groups, v1 or v2, if this process may create them.
 
-Where it may not (an ordinary user without delegation), `find` returns None and limits hold only for each process's
-private memory; the backend reports that. A group is a folder under one that names this process and its pid namespace.
-So the next supervisor in that namespace recognises and removes what a killed one left; from another namespace it is not
-possible to know whether a process is alive.
+If it may not (an ordinary user without delegation), `find` returns None, and memory is limited only per process; the
+backend reports that. A group is a folder below one named after this process and its pid namespace. So the next
+supervisor in that namespace finds and removes what a killed one left; from another namespace one cannot know whether a
+process is alive.
 """
 
 import itertools
@@ -21,7 +21,7 @@ OPTIONAL = ("sw", "kmem.tcp")
 
 @dataclass
 class Cgroups:
-    """Folders in which a sandbox's groups are made, by controller; under v2 all controllers share one."""
+    """The folders in which a sandbox's groups are created, by controller; under v2 all controllers share one."""
 
     version: int
     folders: dict[str, Path]
@@ -29,13 +29,13 @@ class Cgroups:
 
     @property
     def entry_file(self) -> str:
-        """A process enters a group by writing `0` into it. Under v1 it is the per-thread one, which avoids a kernel
-        lock that costs 15 ms."""
+        """A process enters a group by writing `0` into this file. Under v1 it is the per-thread file, which avoids a
+        kernel lock that costs 15 ms."""
         return "tasks" if self.version == 1 else "cgroup.procs"
 
     @property
     def agent_files(self) -> tuple[str, ...]:
-        """Where an agent enters the groups of all agents, which have no limits."""
+        """The files through which an agent enters the group of all agents, which has no limits."""
         return tuple(sorted({str(folder / AGENTS / self.entry_file) for folder in self.folders.values()}))
 
     def create(self, limits: Limits) -> "ControlGroup":
@@ -56,7 +56,7 @@ class Cgroups:
         return group
 
     def keep(self, folder: Path) -> None:
-        """Make our own folder again if another supervisor removed it as a leftover."""
+        """Create our own folder again if another supervisor removed it as a leftover."""
         if not (folder / AGENTS).exists():
             folder.mkdir(exist_ok=True)
             if self.version == 2:
@@ -64,8 +64,8 @@ class Cgroups:
             make_agents(folder)
 
     def settings(self, limits: Limits) -> dict[str, dict[str, str]]:
-        """Controller -> file -> value. Files that a kernel may lack are left to `write`."""
-        processes = str(limits.processes + (self.version == 1))  # there, with the agent's thread
+        """Controller -> file -> value. `write` tolerates files that a kernel lacks."""
+        processes = str(limits.processes + (self.version == 1))  # v1 includes the agent's thread
         memory, quota = str(limits.memory_bytes), int((limits.cpus or 0) * PERIOD_US)
         if self.version == 1:
             wanted = {
@@ -86,7 +86,7 @@ class Cgroups:
         return {controller: files for controller, files in wanted.items() if controller in self.folders}
 
     def mismatch(self, group: "ControlGroup", limits: Limits) -> str:
-        """Which limit of `group` is not as requested; empty when all are."""
+        """The first limit of `group` that is not as requested; empty if all are."""
         for controller, files in self.settings(limits).items():
             folder = next(path for path in group.folders if path.parent == self.folders[controller])
             for file, value in files.items():
@@ -96,7 +96,7 @@ class Cgroups:
         return ""
 
     def close(self) -> None:
-        """Remove the folders; the groups in them are gone."""
+        """Remove the folders; their groups must be gone."""
         for folder in set(self.folders.values()):
             remove(folder / AGENTS)
             remove(folder)
@@ -110,23 +110,23 @@ class ControlGroup:
     entry_files: tuple[str, ...]
 
     def holds(self, pid: int) -> bool:
-        """Whether that process is in any of its folders."""
+        """Whether the process is in any of the group's folders."""
         return any(str(pid) in (folder / "cgroup.procs").read_text().split() for folder in self.folders)
 
     def close(self) -> None:
-        """Remove the group; its processes are dead, though the kernel may take a moment to notice."""
+        """Remove the group. Its processes are dead, but the kernel may take a moment to notice."""
         for folder in self.folders:
             remove(folder)
 
 
 def write(path: Path, value: str) -> None:
-    """Set one limit. One that this kernel was built or booted without is not an error: of swap, of sockets."""
+    """Set one limit. A limit that this kernel lacks (swap, sockets) is not an error."""
     if path.exists() or not any(word in path.name for word in OPTIONAL):
         path.write_text(value)
 
 
 def find() -> Cgroups | None:
-    """The groups this process may make; None if it may not limit memory. Removes what dead supervisors left."""
+    """The groups that this process may create; None if it may not limit memory. Removes what dead supervisors left."""
     memberships = [line.split(":", 2) for line in Path("/proc/self/cgroup").read_text().splitlines()]
     own = {controller: path for _, names, path in memberships for controller in names.split(",")}
     mounted = mounts()

@@ -1,10 +1,10 @@
-"""How a command begins: in the commands' control groups, where the agent itself never is, not even for a moment.
+"""Starts commands directly in their control groups, which the agent never enters.
 
-So the out-of-memory killer cannot choose the agent for what commands took, and it is not slowed with them when they
-have used up their share of the processors. Under control groups v1, where a group may hold single threads, one thread
-of the agent is in the commands' groups and starts them: a child begins where the thread is, and the killer looks at
-whole processes, by their first thread. Under v2, a child is forked that goes there by itself, which costs a millisecond
-more. Where there are no groups the agent starts its commands directly. Runs on the agent's bare interpreter.
+So the out-of-memory killer cannot choose the agent because of what commands use, and the agent is not slowed down when
+they have used up their share of the processors. Under control groups v1, a group may hold single threads: one thread of
+the agent is in the commands' groups and starts them, because a child starts where its thread is, and the killer
+identifies processes by their first thread. Under v2, a forked child moves there itself, which costs a millisecond more.
+Without groups the agent starts its commands directly. Runs on the agent's bare interpreter.
 """
 
 import _signal as signal  # type: ignore[import-not-found]  # the public module costs 5 ms: it makes enumerations
@@ -22,8 +22,9 @@ FIRST, LAST = b"500", b"0"
 
 
 class Beginning:
-    """What every command of a sandbox begins with. `first_killed`: the agent's `oom_score_adj`, opened when that was
-    still allowed; `doors`: where a process, or a thread, enters the commands' groups; none where there are none."""
+    """The settings with which every command of a sandbox starts. `first_killed`: the agent's `oom_score_adj`, opened
+    when that was still allowed; `doors`: files through which a process, or a thread, enters the commands' groups; empty
+    without groups."""
 
     def __init__(self, first_killed: int, doors: "tuple[int, ...]") -> None:
         self.first_killed, self.doors = first_killed, doors
@@ -32,15 +33,15 @@ class Beginning:
         self.own_threads = 2 if self.starter else 1
 
     def start(self, argv: "list[bytes]", env: "dict[bytes, bytes]", cwd: bytes, ends: "tuple[int, ...]") -> int:
-        """The pid of a new command with these three ends as its streams. Raises OSError when there is none to be had.
+        """The pid of a new command with these three ends as its streams. Raises `OSError` if none can be started.
 
-        A child inherits its place at the head of the kernel's out-of-memory queue, and cannot give itself one."""
+        A child inherits its place at the head of the kernel's out-of-memory queue, because it cannot set it itself."""
         posix.pwrite(self.first_killed, FIRST, 0)
         try:
             if not self.forks:
                 try:
                     return self.spawn(argv, env, cwd, ends)
-                except OSError:  # a child says what it is, as a shell would
+                except OSError:  # the child reports the error, as a shell would
                     pass
             child = posix.fork()
         finally:
@@ -50,13 +51,14 @@ class Beginning:
         return child
 
     def spawn(self, argv: "list[bytes]", env: "dict[bytes, bytes]", cwd: bytes, ends: "tuple[int, ...]") -> int:
-        """The same without a copy of this process. Raises OSError for a folder or program that does not exist."""
+        """Like `start`, without a copy of this process. Raises `OSError` for a folder or program that does not
+        exist."""
         posix.putenv(b"PATH", env.get(b"PATH", USUAL_PATH))
         posix.chdir(cwd)
         return spawned(argv, env, ends) if self.starter is None else self.starter.spawn(argv, env, ends)
 
     def become(self, argv: "list[bytes]", env: "dict[bytes, bytes]", cwd: bytes, ends: "tuple[int, ...]") -> "NoReturn":
-        """Be the command, or end as a shell would: 127 for a program that does not exist, 126 for one that cannot
+        """Become the command, or exit as a shell would: 127 for a program that does not exist, 126 for one that cannot
         run."""
         code = NOT_RUNNABLE
         try:
@@ -77,7 +79,7 @@ class Beginning:
 
 
 def execute(argv: "list[bytes]", env: "dict[bytes, bytes]") -> None:
-    """Execute a program found on the PATH of `env`. Raises OSError naming it as it was called."""
+    """Execute a program found on the PATH of `env`. Raises `OSError` with the name that was called."""
     name = argv[0]
     refused = OSError(ENOENT, "No such file or directory", name)
     folders = [b""] if b"/" in name else env.get(b"PATH", USUAL_PATH).split(b":")
@@ -91,19 +93,19 @@ def execute(argv: "list[bytes]", env: "dict[bytes, bytes]") -> None:
 
 
 def spawned(argv: "list[bytes]", env: "dict[bytes, bytes]", ends: "tuple[int, ...]") -> int:
-    """The pid of a program started by the calling thread, in a session of its own. Raises OSError."""
+    """The pid of a program started by the calling thread, in a new session. Raises OSError."""
     dup2 = [(posix.POSIX_SPAWN_DUP2, end, target) for target, end in enumerate(ends)]
     defaults = (signal.SIGPIPE, signal.SIGXFSZ)
     return posix.posix_spawnp(argv[0], argv, env, file_actions=dup2, setsid=True, setsigdef=defaults)
 
 
 def by_threads(doors: "tuple[int, ...]") -> bool:
-    """Whether single threads may pass: v1's doors are called `tasks`."""
+    """Whether single threads may enter: then v1's `doors` are called `tasks`."""
     return all(posix.readlink(f"/proc/self/fd/{door}").endswith("/tasks") for door in doors)
 
 
 class Starter:
-    """The thread that is in the commands' groups. It exists from the first command until the agent rests."""
+    """The thread in the commands' groups. It exists from the first command until the agent rests."""
 
     def __init__(self, doors: "tuple[int, ...]") -> None:
         self.doors = doors
@@ -127,7 +129,7 @@ class Starter:
         return self.answer
 
     def serve(self) -> None:
-        """Be in the groups, and start what is asked for."""
+        """Enter the groups, and start the requested commands."""
         inside = False
         while True:
             self.asked.acquire()

@@ -1,4 +1,4 @@
-"""Core seconds of commands that are not our descendants: a container's processes belong to the engine."""
+"""Counts the core seconds of commands that are not our descendants: a container's processes belong to the engine."""
 
 import threading
 
@@ -14,6 +14,6 @@ def add(seconds: float) -> None:
 
 
 def cpu_seconds() -> float:
-    """Their sum since this process began; the core seconds of the engine and of the containers themselves are
+    """Their sum since this process started. The core seconds of the engine and of the containers themselves are
     unknown."""
     return _seconds

@@ -1,8 +1,8 @@
-"""The host users that sandboxes run as: for root unused uids, otherwise the current user.
+"""The host users that sandboxes run as: unused uids if we are root, otherwise the current user.
 
-As root, files on disk belong to one uid (`identity`), and each live sandbox has one of its own besides (`Slots`), as
-which it sees those files: what the kernel counts per user, one sandbox cannot use up for the others. Where the kernel
-or a file system cannot show files so, and for an ordinary user, all share one uid. Pid namespaces keep sandboxes from
+As root, files on disk belong to one uid (`identity`), and each live sandbox also has its own uid (`Slots`), which
+appears to own those files inside: so no sandbox can use up what the kernel counts per user. If the kernel or a file
+system cannot map owners so, and for an ordinary user, all sandboxes share one uid. Pid namespaces keep sandboxes from
 seeing or signalling each other in any case, and since Linux 5.14 processes are counted per user *namespace* (the probe
 checks it).
 """
@@ -17,14 +17,15 @@ from dataclasses import dataclass
 from selfplay.sandbox.protocol import IsolationUnavailable
 
 DEDICATED_ID, LAST_ID = 64200, 64999
-"""Debian policy leaves 60000-64999 for dynamic allocation; no other files should have such an owner."""
+"""Debian policy leaves 60000-64999 for dynamic allocation; no other files should have such owners."""
 FIRST_SLOT, SLOTS, SUPERVISORS = 1879048192, 1024, 262144
-"""systemd's table of uids leaves 1879048192 to 2147483647 to nobody: that many for each of that many supervisors."""
+"""systemd's table of uids reserves nothing from 1879048192 to 2147483647: this many uids for each of this many
+supervisors."""
 
 
 @dataclass(frozen=True)
 class Identity:
-    """The host uid and gid that own a sandbox; `drop` when the supervisor is root and must become them first."""
+    """The host uid and gid that own a sandbox; `drop`: the supervisor is root and must switch to them first."""
 
     uid: int
     gid: int
@@ -48,7 +49,7 @@ def identity() -> Identity:
 
 
 class Slots:
-    """The uids of this process's live sandboxes. The range follows from its pid, so that supervisors seldom share."""
+    """The uids of this process's live sandboxes. The range depends on its pid, so that supervisors seldom share it."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -57,12 +58,12 @@ class Slots:
         self._free = [uid for uid in range(self._first, self._first + SLOTS) if uid not in taken]
 
     def take(self) -> int:
-        """A uid that no live sandbox has; 0 when all are taken."""
+        """A uid that no live sandbox has; 0 if all are taken."""
         with self._lock:
             return heapq.heappop(self._free) if self._free else 0
 
     def give_back(self, uid: int) -> None:
-        """The sandbox of that uid is gone."""
+        """Take back the uid of a sandbox that is gone."""
         if uid:
             with self._lock:
                 heapq.heappush(self._free, uid)
@@ -73,5 +74,5 @@ class Slots:
 
 @functools.cache
 def slots() -> Slots:
-    """Those of this process, for all of its backends."""
+    """The slots of this process, for all of its backends."""
     return Slots()

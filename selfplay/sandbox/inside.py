@@ -1,8 +1,8 @@
-"""What a sandbox sees: the system part, the same for all, and one bwrap command line for the rest.
+"""What a sandbox sees: the system part, which is the same for all, and one bwrap command line for the rest.
 
-Programs, libraries and certificates are the host's, read-only. Of `/etc` only what programs need is shown, and nothing
-that names the host's users or holds its secrets. Every writable place (`/testbed`, `/tmp`, `/dev/shm`, the home) lies
-on one tmpfs of `Limits.disk_bytes`.
+Programs, libraries and certificates are the host's, read-only. Of `/etc` only what programs need is shown, without
+names of the host's users or its secrets. All writable folders (`/testbed`, `/tmp`, `/dev/shm`, the home) lie on one
+tmpfs of `Limits.disk_bytes`.
 """
 
 import itertools
@@ -59,7 +59,8 @@ def check(world: World) -> None:
 
 
 def system_part(programs: Programs) -> dict[str, dict[str, str]]:
-    """What the launcher assembles once: place -> host path to bind or to copy, text to write, or link target."""
+    """The parts that the launcher assembles once: path -> host path to bind or to copy, text to write, or link
+    target."""
     roots = [Path("/", name) for name in ROOTS]
     shown = [Path("/usr"), *(path for path in roots if path.is_dir() and not path.is_symlink())]
     binds = {str(path): str(path) for path in (*shown, Path("/proc"), Path("/dev"))}
@@ -73,21 +74,21 @@ def system_part(programs: Programs) -> dict[str, dict[str, str]]:
 
 
 def sources(world: World) -> dict[str, str]:
-    """Name on the shelf -> host path without symbolic links, for everything this world shows."""
+    """Name on the shelf -> host path without symbolic links, for everything in this world."""
     paths = {f"tree.{i}": path for i, path in enumerate(world.tree)}
     paths |= {f"mount.{i}": mount.source for i, mount in enumerate(world.mounts)}
     return {name: str(path.resolve()) for name, path in paths.items()}
 
 
 def environment(world: World) -> dict[str, str]:
-    """The world's environment, on top of the three variables that every program needs."""
+    """The world's environment, plus the three variables that every program needs."""
     return {"PATH": PATH, "HOME": HOME, "LANG": "C.UTF-8", **world.env}
 
 
 def agent_settings(limits: Limits, groups: int, descriptors: int, rest_seconds: float) -> str:
-    """What an agent is told at its start. `groups`: how many control groups its commands enter; with none, each
-    process's data is limited instead of the whole sandbox's memory. `descriptors`: of one process. `rest_seconds`:
-    without a request, until the agent rests."""
+    """The agent's start settings. `groups`: the number of control groups that its commands enter; if 0, each process's
+    data is limited instead of the whole sandbox's memory. `descriptors`: of one process. `rest_seconds`: time without a
+    request until the agent rests."""
     data_bytes = 0 if groups else limits.memory_bytes
     sizes = limits.processes, limits.disk_bytes, data_bytes
     return messages.SETTINGS.pack(*sizes, rest_seconds, groups, descriptors).hex()
@@ -96,7 +97,7 @@ def agent_settings(limits: Limits, groups: int, descriptors: int, rest_seconds: 
 def command_line(world: World, programs: Programs, settings: str, *, grouped: bool) -> list[str]:
     """The whole bwrap command line, from the launcher's root, for a world whose sources lie on the shelf.
 
-    `grouped`: its commands have control groups, and the launcher has made a namespace of those.
+    `grouped`: its commands have control groups, and the launcher has created a namespace for them.
     """
     line = [FIXED + programs.bwrap_inside, *NAMESPACES, *HARDENING]
     line += [] if grouped else ["--unshare-cgroup-try"]
@@ -126,14 +127,14 @@ def read_only_system(programs: Programs) -> list[str]:
 
 
 def writable() -> list[str]:
-    """Every writable place except the tree, all on the sized tmpfs."""
+    """Every writable folder except the tree, all on the sized tmpfs."""
     places = {"shm": "/dev/shm", "tmp": "/tmp", "home": HOME}
     line = [word for name, place in places.items() for word in ("--bind", f"{SHELF}/{name}", place)]
     return [*line, "--remount-ro", "/dev"]
 
 
 def tree(layers: int) -> list[str]:
-    """`/testbed`: the layers under a private upper layer, or an empty folder when there are no layers."""
+    """`/testbed`: the layers under a private upper layer, or an empty folder without layers."""
     if layers == 0:
         return ["--bind", f"{SHELF}/upper", WORKDIR]
     lower = [word for i in range(layers) for word in ("--overlay-src", f"{SHELF}/tree.{i}")]

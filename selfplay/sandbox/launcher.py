@@ -1,8 +1,8 @@
 """The helper process that starts sandboxes: small, single-threaded, and alive as long as the supervisor.
 
-Three things make it worth a process. `--die-with-parent` is per thread, and this one's only thread lives on. Forking a
-small process is cheap and safe; forking a supervisor with threads is neither. And it can prepare mounts, in a mount
-namespace of which the host sees nothing, which solves what bwrap alone cannot:
+There are three reasons for a separate process. `--die-with-parent` is per thread, and this one's only thread lives on.
+Forking a small process is cheap and safe; forking a supervisor with threads is neither. And it can prepare mounts in a
+mount namespace that the host does not see, which bwrap alone cannot do:
 
 - as root, every source is bind-mounted at a plain name *before* the uid is dropped, so that trees, environments and
   interpreters under a 0700 home are still found after it (bwrap resolves paths, even of `--ro-bind-fd`, as the caller);
@@ -10,8 +10,8 @@ namespace of which the host sees nothing, which solves what bwrap alone cannot:
 - the system part (`/usr`, a small `/etc`) is put together once. bwrap reads the whole mount table for every bind, so
   few mounts and few binds halve the start time.
 
-The process moves into a root of its own: the system part at its usual names, the host at HOST (unmounted in each
-child before bwrap starts), and SHELF, one sized tmpfs per sandbox with its sources and its writable folders.
+The process moves into its own root: the system part at its usual paths, the host at HOST (unmounted in each child
+before bwrap starts), and SHELF, one sized tmpfs per sandbox with its sources and its writable folders.
 """
 
 import contextlib
@@ -38,14 +38,14 @@ CLONE_NEWNS, CLONE_NEWCGROUP = 0x20000, 0x2000000
 MS_NOSUID, MS_NODEV, MS_SLAVE = 0x2, 0x4, 0x80000
 MNT_DETACH = 2
 PER_USER = {"max_inotify_instances": b"32", "max_inotify_watches": b"8192"}
-"""What one sandbox of an ordinary user may take of what the kernel counts for that user: a user namespace can have less
-than the user has."""
+"""What one sandbox of an ordinary user may use of resources that the kernel counts per user: a user namespace can have
+less than the user."""
 SEALS = fcntl.F_SEAL_WRITE | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_SEAL
 PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
 
 
 def user_namespace(others: int = 0) -> None:
-    """A user namespace, and `others`, in which an ordinary user may do what root may."""
+    """Enter a user namespace, and the namespaces `others`, in which an ordinary user has root's rights."""
     uid, gid = os.getuid(), os.getgid()
     call("unshare", CLONE_NEWUSER | others)
     Path("/proc/self/setgroups").write_text("deny")
@@ -54,13 +54,13 @@ def user_namespace(others: int = 0) -> None:
 
 
 def move_into_own_root(system: dict[str, Any]) -> None:
-    """Assemble the system part on a tmpfs, as `system` says, and make it this process's root."""
+    """Assemble the system part on a tmpfs, as `system` describes it, and make it this process's root."""
     if os.geteuid() == 0:
         call("unshare", CLONE_NEWNS)
         mount("none", "/", "", MS_SLAVE | MS_REC)
     else:
         user_namespace(CLONE_NEWNS)
-    root = "/tmp"  # covered in this namespace only; the host's own stays visible under HOST
+    root = "/tmp"  # hidden in this namespace only; the host's stays visible under HOST
     copies = {place: Path(source).read_bytes() for place, source in system["copies"].items()}
     opened = {place: os.open(source, os.O_PATH | os.O_CLOEXEC) for place, source in system["binds"].items()}
     mount("sandboxes", root, "tmpfs", MS_NOSUID | MS_NODEV, "mode=755")
@@ -95,8 +95,8 @@ def drop(uid: int, gid: int) -> None:
 
 
 def enter_groups(commands: list[str], agents: list[str]) -> None:
-    """Be in the agents' groups, with a namespace that shows the commands' as the root, and the doors to those open for
-    the agent: as whoever opened them, it may send its children through."""
+    """Enter the agents' groups and a namespace that shows the commands' groups as root. The entry files of those stay
+    open for the agent: since we opened them, it may send its children through."""
     doors = [os.open(HOST + door, os.O_WRONLY | os.O_CLOEXEC) for door in commands]
     for door in doors:
         os.write(door, b"0")
@@ -108,8 +108,8 @@ def enter_groups(commands: list[str], agents: list[str]) -> None:
 
 
 def show(sources: dict[str, str], shared: int, space: int | None) -> bool:
-    """Show the sources on the shelf, what belongs to the sandboxes' common owner `shared` as `space` maps it; returns
-    whether that could be done. Where it cannot for one of them, all are shown as they are."""
+    """Show the sources on the shelf; files of the sandboxes' common owner `shared` appear as `space` maps them. Returns
+    whether that worked: if it fails for one source, all are shown unmapped."""
     found = {}
     try:
         if space is not None:
@@ -129,7 +129,7 @@ def show(sources: dict[str, str], shared: int, space: int | None) -> bool:
 
 
 def prepare(request: dict[str, Any], space: int | None) -> None:
-    """Everything between the fork and bwrap, in the order required by the loss of privileges. `space`: a user namespace
+    """Do everything between the fork and bwrap, in the order that losing privileges requires. `space`: a user namespace
     that maps the files' owner to the sandbox's own."""
     os.umask(0o022)
     if request["groups"]:
@@ -165,8 +165,8 @@ def prepare(request: dict[str, Any], space: int | None) -> None:
 def start(
     request: dict[str, Any], descriptors: list[int], seccomp: int, agent: int, spaces: dict[int, int | None]
 ) -> None:
-    """Fork, prepare and become bwrap. The agent itself answers the supervisor: with its first message, or a closed
-    socket. `spaces`: the user namespaces made so far, by the uid of a sandbox; None where there can be none."""
+    """Fork, prepare and become bwrap. The agent itself answers the supervisor, with its first message or a closed
+    socket. `spaces`: uid of a sandbox -> its user namespace made so far; None if there can be none."""
     own = request["own"]
     if own and own not in spaces:
         try:
@@ -181,7 +181,7 @@ def start(
         ends = {ERRORS: errors, REQUESTS: agent_socket, ANSWERS: agent_socket, AGENT_FD: agent}
         for target, source in ends.items():
             os.dup2(source, target)
-        # Read from its start by each bwrap, so each has an open file, not only a descriptor, of its own.
+        # each bwrap reads it from the start, so each needs its own open file, not only a descriptor
         os.dup2(os.open(f"/proc/self/fd/{seccomp}", os.O_RDONLY | os.O_CLOEXEC), SECCOMP_FD)
         prepare(request, spaces.get(own))
         os.execve(request["argv"][0], request["argv"], {})
@@ -192,7 +192,7 @@ def start(
 
 
 def filled(name: str, data: bytes) -> int:
-    """A sealed memory file with `data`: every sandbox is shown the same file and cannot change it."""
+    """A sealed memory file with `data`: every sandbox sees the same file, and cannot change it."""
     descriptor = os.memfd_create(name, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     os.write(descriptor, data)
     fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, SEALS)
@@ -209,20 +209,20 @@ def reap(*_: object) -> None:
 
 
 def receive(requests: socket.socket) -> tuple[dict[str, Any], list[int]]:
-    """One request and the descriptors sent with it; empty when the supervisor closed the connection."""
+    """One request and the descriptors sent with it; empty if the supervisor closed the connection."""
     message, descriptors, _, _ = socket.recv_fds(requests, 1 << 20, 2, socket.MSG_CMSG_CLOEXEC)
     return json.loads(message or b"{}"), descriptors
 
 
 def main() -> None:
-    """Serve the supervisor until it ends: the first argument is the socket, the second the supervisor's pid."""
+    """Serve the supervisor until it ends. The arguments: the socket, the supervisor's pid."""
     requests = socket.socket(fileno=int(sys.argv[1]))
     requests.set_inheritable(False)
     supervisor = int(sys.argv[2])
     alive = os.pidfd_open(supervisor)
     if os.getppid() != supervisor:
         return
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the supervisor's to handle
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the supervisor handles Ctrl-C
     signal.signal(signal.SIGCHLD, reap)
     system, _ = receive(requests)
     agent, seccomp = (filled(name, bytes.fromhex(system[name])) for name in ("agent", "seccomp"))

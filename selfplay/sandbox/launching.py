@@ -33,26 +33,27 @@ from selfplay.sandbox.protocol import Cause, SandboxError, SandboxLost
 
 START_SECONDS = 60.0
 LATE = 2
-"""A launcher that does not start that many sandboxes in a row, in their time, is replaced."""
+"""A launcher that fails to start this many sandboxes in a row in time is replaced."""
 DEATH_SECONDS = 0.2
-"""How long after a sandbox ended in silence its launcher may take to be seen dead: the kernel ends them in turn."""
+"""After a sandbox ended without a message, how long its launcher's death may take to become visible: the kernel ends
+them one after the other."""
 REQUEST_BYTES = 1 << 20
 CREDENTIALS = struct.Struct("iII")
 IN_FLIGHT = "Processes of this user have too many descriptors in flight. End them, or raise `ulimit -n`."
 INSIDE = (messages, streams, stream_writer, hibernation, command_start)
-"""The agent's modules, in an order in which each finds those it imports."""
+"""The agent's modules, each after those that it imports."""
 
 
 @dataclass(frozen=True)
 class Hello:
-    """The agent's identity on the host, as the kernel states it: nothing inside can forge it."""
+    """The agent's identity on the host, as the kernel reports it, so that nothing inside can forge it."""
 
     pid: int
     uid: int
 
 
 class Launcher:
-    """One launcher process, started when first needed and restarted if it died. Serves many threads."""
+    """One launcher process, started on first use and restarted if it died. Serves many threads."""
 
     def __init__(self, programs: Programs) -> None:
         self._programs = programs
@@ -63,9 +64,9 @@ class Launcher:
         self._errors = os.memfd_create("launcher-errors", os.MFD_CLOEXEC)
 
     def launch(self, request: dict[str, Any]) -> tuple[socket.socket, Hello]:
-        """A socket to the agent of a new sandbox. One that is lost while it starts is started once more, by a new
-        launcher where the old one died. Raises `SandboxError` with the message of bwrap or the kernel, `SandboxLost`
-        when it is lost twice."""
+        """A socket to the agent of a new sandbox. A sandbox lost while starting is started once more, by a new launcher
+        if the old one died. Raises `SandboxError` with the message of bwrap or the kernel, `SandboxLost` if it is lost
+        twice."""
         try:
             found = self._launched(request)
         except SandboxLost:
@@ -111,7 +112,7 @@ class Launcher:
             try:
                 socket.send_fds(self._requests, [request], descriptors)
             except (BrokenPipeError, ConnectionError):
-                pass  # it died in between: the agent's socket ends, and `_greet` says why
+                pass  # it just died: the agent's socket ends, and `_greet` says why
             except OSError as error:
                 hint = IN_FLIGHT if error.errno == errno.ETOOMANYREFS else ""
                 raise SandboxError(f"no sandbox can be asked for: {error.strerror}", hint) from error
@@ -150,13 +151,13 @@ class Launcher:
         if said := text(errors):
             raise SandboxError(f"the sandbox did not start: {said}")
         if self._died():
-            said = text(self._errors) or "nothing was said about why"
+            said = text(self._errors) or "no reason was given"
             raise SandboxLost(f"the sandbox did not start, because its launcher died: {said}", cause=Cause.OUTSIDE)
-        raise SandboxLost("the sandbox did not start: nothing was said about why")
+        raise SandboxLost("the sandbox did not start: no reason was given")
 
     def _give_up(self) -> None:
-        """End a launcher that let so many starts in a row pass: it hangs, and the next start takes a new one. What it
-        started ends with it."""
+        """End a launcher that missed this many starts in a row: it hangs, and the next start uses a new one. Its
+        sandboxes end with it."""
         with self._lock:
             self._late += 1
             if self._late >= LATE and self._process is not None:
@@ -164,7 +165,7 @@ class Launcher:
                 self._late = 0
 
     def _died(self) -> bool:
-        """Whether the launcher is dead, given a moment in which a death that has begun becomes visible."""
+        """Whether the launcher is dead; waits a moment for a death that has begun."""
         with self._lock:
             process = self._process
         if process is None:
@@ -181,8 +182,7 @@ def text(descriptor: int) -> str:
 
 
 def compiled(main: ModuleType, modules: Iterable[ModuleType]) -> bytes:
-    """A program with its modules as one `.pyc`: the interpreter that runs it has our version, so nothing is compiled
-    there.
+    """A program with its modules as one `.pyc`: the interpreter that runs it has our version, so it compiles nothing.
 
     The modules are put where `import` looks first, so no package and no file is needed inside.
     """

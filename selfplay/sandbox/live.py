@@ -1,7 +1,7 @@
 """One live sandbox, on the supervisor's side: a stream to the agent inside and a means to kill everything in it.
 
-Requests and answers are the same for every backend; a backend defines what the stream is and how the end is made
-certain.
+Requests and answers are the same for every backend; a backend defines the stream, and how the end of everything inside
+is guaranteed.
 """
 
 import contextlib
@@ -22,14 +22,14 @@ from selfplay.sandbox.protocol import MIB, WORKDIR, Cause, Completed, Limits, Sa
 from selfplay.sandbox.stream_reader import reading
 
 GRACE_SECONDS = 20.0
-"""How long after a command's own timeout the agent may take to kill it and answer, on a loaded machine."""
+"""How long after a command's timeout the agent may take to kill it and answer, on a loaded machine."""
 FILE_SECONDS = 60.0
 SLACK = 4096
 FILE = (b"data", b"refused", b"errno")
 
 
 class Link(Protocol):
-    """A stream to the agent: the part of a socket's interface that is needed."""
+    """The part of a socket's interface that a stream to the agent needs."""
 
     def settimeout(self, value: float | None, /) -> None: ...
     def sendall(self, data: bytes, /) -> None: ...
@@ -153,14 +153,14 @@ class LiveSandbox:
         raise agent_requests.file_error(path, number, text, self._limits)
 
     def _ask(self, request: list[bytes], seconds: float, most: int, kinds: tuple[bytes, ...] = FILE) -> list[bytes]:
-        """Send one request and read its answer."""
+        """Send one request, and read its answer."""
         with self._asking:
             self._must_be_free()
             self._begins()
             return self._exchange(messages.WAKE + messages.pack(request), seconds, most, kinds)
 
     def _exchange(self, data: bytes, seconds: float, most: int, kinds: tuple[bytes, ...]) -> list[bytes]:
-        """Send bytes and read the answer. A sandbox that answers too late, or invalidly, is killed and lost."""
+        """Send bytes and read the answer. A sandbox that answers too late or invalidly is killed, and lost."""
         with self._asking:
             if self._lost is not None:
                 raise SandboxLost(self._lost.message, self._lost.hint, self._lost.cause)
@@ -175,15 +175,15 @@ class LiveSandbox:
                     SandboxLost(f"the sandbox did not answer within {seconds:.0f} s and was killed")
                 ) from error
             except (OSError, EOFError, ValueError, struct.error) as error:
-                if self._ended:  # by another thread, and that is why the stream broke
+                if self._ended:  # another thread closed it, which broke the stream
                     raise SandboxClosed("the sandbox was closed while a command ran") from error
                 raise self._lose(self._death(error)) from error
-            except BaseException:  # Ctrl-C too may leave half a message: no later answer could be trusted
+            except BaseException:  # Ctrl-C, too, may leave half a message, which would spoil later answers
                 self.close()
                 raise
 
     def _lose(self, reason: SandboxLost) -> SandboxLost:
-        """Note why the sandbox is gone, for later requests, and end what is left of it."""
+        """Record why the sandbox is gone, for later requests, and end what is left of it."""
         self._lost = reason
         self.close()
         return reason
@@ -192,7 +192,7 @@ class LiveSandbox:
 class BubblewrapSandbox(LiveSandbox):
     """The agent is a process of this machine: killing it ends the whole namespace.
 
-    It is in no group with a limit, so none of the sandbox's limits can be what killed it (`Cause.LIMIT`)."""
+    It is in no limited group, so no limit of the sandbox can have killed it (`Cause.LIMIT`)."""
 
     def __init__(
         self,
@@ -214,14 +214,14 @@ class BubblewrapSandbox(LiveSandbox):
         with contextlib.suppress(ProcessLookupError):
             signal.pidfd_send_signal(self._process, signal.SIGKILL)
         poll = select.poll()
-        poll.register(self._process, select.POLLIN)  # readable once pid 1, and so all of its namespace, is gone
+        poll.register(self._process, select.POLLIN)  # readable when pid 1 and its namespace are gone
         poll.poll(GRACE_SECONDS * 1000)
         os.close(self._process)
         self._freed()
 
 
 def memory_exceeded(limits: Limits) -> SandboxLost:
-    """The kernel killed the agent since the sandbox had used up its memory."""
+    """The error for an agent that the kernel killed because the sandbox had used up its memory."""
     return SandboxLost(
         f"the sandbox died: what ran in it took more than its {limits.memory_bytes // MIB} MiB of memory",
         "Give it more memory.",
@@ -230,7 +230,7 @@ def memory_exceeded(limits: Limits) -> SandboxLost:
 
 
 def receive(link: Link, size: int) -> bytes:
-    """Exactly `size` bytes, or EOFError."""
+    """Exactly `size` bytes, or `EOFError`."""
     data = bytearray(size)
     view = memoryview(data)
     while view:

@@ -1,4 +1,4 @@
-"""What this machine has: what a sandbox's limits are measured against, and what `selfplay doctor` prints."""
+"""The resources of this machine, which limit sandboxes, and which `selfplay doctor` prints."""
 
 import os
 import platform
@@ -12,16 +12,16 @@ import psutil
 from selfplay.sandbox.protocol import MIB, Limits, SandboxError
 
 SHARE = 0.9
-"""The share of the memory that sandboxes may use: the rest is for the supervisor and the system."""
+"""The share of the memory for sandboxes; the rest is for the supervisor and the system."""
 
 
 class LimitsTooLarge(SandboxError):
-    """One sandbox's limits are larger than the machine."""
+    """One sandbox's limits exceed the machine."""
 
 
 @dataclass(frozen=True)
 class Machine:
-    """Bytes and counts of what this process may use, a container's limits included."""
+    """What this process may use, in bytes and counts, including the limits of a container around it."""
 
     kernel: str
     architecture: str
@@ -58,7 +58,7 @@ def memory_bytes() -> int:
 
 
 def check(limits: Limits) -> None:
-    """Raises `LimitsTooLarge` naming the first of `limits` that this machine does not have."""
+    """Raises `LimitsTooLarge`, naming the first of `limits` that exceeds this machine."""
     most = {
         "memory_bytes": memory_bytes(),
         "processes": int(Path("/proc/sys/kernel/pid_max").read_text()),
@@ -67,18 +67,18 @@ def check(limits: Limits) -> None:
     for name, value in most.items():
         if (getattr(limits, name) or 0) > value:
             raise LimitsTooLarge(
-                f"a sandbox of {name}={getattr(limits, name)} does not fit into this machine, which has {value}",
+                f"a sandbox of {name}={getattr(limits, name)} exceeds this machine, which has {value}",
                 "Ask for less, or use a larger machine.",
             )
 
 
 def fitting(limits: Limits) -> Limits:
-    """`limits` with no more memory than this machine can give one sandbox."""
+    """`limits`, with at most the memory that this machine can give one sandbox."""
     return replace(limits, memory_bytes=min(limits.memory_bytes, int(machine().memory_bytes * SHARE)))
 
 
 def free_disk_bytes(folder: Path) -> int:
-    """How many bytes can still be written below `folder`, or below its nearest existing parent."""
+    """The bytes that can still be written below `folder`, or below its nearest existing parent."""
     while not folder.exists():
         folder = folder.parent
     return shutil.disk_usage(folder).free

@@ -1,4 +1,4 @@
-"""Messages between supervisor and agent: a message is a list of byte strings, preceded by their number and lengths.
+"""Messages between supervisor and agent. A message is a list of byte strings, preceded by their number and lengths.
 
 Nothing from inside is ever unpickled, evaluated or used as a path outside. The agent imports this module, so it needs
 only `struct`.
@@ -26,7 +26,7 @@ WAKE = b"\n"
 NEXT, STOP = b"n", b"s"
 """Sent after each piece of a stream: give the next one, or kill the command."""
 PIECE = 1 << 20
-"""Bytes after which the agent sends a piece of a stream; one holds at most a pipe's read more."""
+"""Bytes after which the agent sends a piece of a stream; a piece exceeds this by at most one read of a pipe."""
 SHAPES: "dict[bytes, tuple[int | None, ...]]" = {
     b"done": (DONE.size, None, None),  # and stdout, stderr
     b"data": (None,),
@@ -44,18 +44,18 @@ def pack(parts: "Sequence[bytes]") -> bytes:
 
 
 def unpack(read: "Callable[[int], bytes]", most: int) -> list[bytes]:
-    """One message from `read(n) -> bytes`. Raises ValueError when it is longer than `most` bytes or absurd."""
+    """One message from `read(n) -> bytes`. Raises `ValueError` if it is longer than `most` bytes or invalid."""
     (count,) = COUNT.unpack(read(COUNT.size))
     if count > MOST_PARTS:
         raise ValueError(f"a message of {count} parts")
     lengths = [LENGTH.unpack(read(LENGTH.size))[0] for _ in range(count)]
     if sum(lengths) > most:
-        raise ValueError(f"a message of {sum(lengths)} bytes where {most} are the most")
+        raise ValueError(f"a message of {sum(lengths)} bytes; at most {most} are taken")
     return [read(length) for length in lengths]
 
 
 def checked(answer: "list[bytes]", kinds: "tuple[bytes, ...]") -> "list[bytes]":
-    """`answer` when it is one of `kinds` and has its shape. Raises ValueError."""
+    """Return `answer` if it is one of `kinds` and has its shape. Raises `ValueError`."""
     kind, *parts = answer or [b"nothing"]
     if kind not in kinds or len(parts) != len(SHAPES[kind]):
         raise ValueError(f"an answer {kind[:20]!r} of {len(parts)} parts")

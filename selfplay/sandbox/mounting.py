@@ -1,6 +1,6 @@
-"""Mounts as the launcher makes them: plain binds, and binds that show one owner of files as another.
+"""Mounts for the launcher: plain binds, and binds that show one owner of files as another.
 
-The launcher runs on a bare interpreter, so this knows only the standard library.
+The launcher runs on a bare interpreter, so this module imports only the standard library.
 """
 
 import contextlib
@@ -17,13 +17,13 @@ AT_FDCWD, AT_EMPTY_PATH, AT_RECURSIVE = -100, 0x1000, 0x8000
 OPEN_TREE_CLONE, MOVE_MOUNT_F_EMPTY_PATH, MOUNT_ATTR_IDMAP = 1, 4, 0x100000
 OPEN_TREE, MOVE_MOUNT, MOUNT_SETATTR = 428, 429, 442  # the same on every machine
 ATTRIBUTES = struct.Struct("QQQQ")
-FIRST_KEPT = 200  # beyond the descriptors that bwrap and the agent are given
+FIRST_KEPT = 200  # above the descriptors of bwrap and the agent
 
 libc = ctypes.CDLL(None, use_errno=True)
 
 
 def call(name: str, *arguments: object) -> int:
-    """One C library call. Raises OSError naming the call."""
+    """Make one C library call. Raises `OSError` with its name."""
     result = int(getattr(libc, name)(*arguments))
     if result < 0:
         number = ctypes.get_errno()
@@ -41,7 +41,7 @@ def mount(source: str, target: str, kind: str, flags: int, data: str = "") -> No
 
 
 def make_place(source: str, target: str) -> None:
-    """An empty folder or file at `target`, as `source` is one, to mount on."""
+    """Create an empty folder or file at `target`, of the kind of `source`, to mount on."""
     if os.path.isdir(source):
         os.makedirs(target, exist_ok=True)
     else:
@@ -56,8 +56,8 @@ def bind(source: str, target: str) -> None:
 
 
 def mapped(source: str, space: int) -> int:
-    """A mount of `source` that is nowhere yet and shows owners as the user namespace `space` maps them. Raises OSError
-    where the kernel or the file system knows no such mounts."""
+    """An unattached mount of `source` that shows owners as the user namespace `space` maps them. Raises `OSError` if
+    the kernel or the file system does not support it."""
     found = call("syscall", OPEN_TREE, AT_FDCWD, os.fsencode(source), OPEN_TREE_CLONE | AT_RECURSIVE | os.O_CLOEXEC)
     try:
         attributes = ATTRIBUTES.pack(MOUNT_ATTR_IDMAP, 0, 0, space)
@@ -69,15 +69,15 @@ def mapped(source: str, space: int) -> int:
 
 
 def attach(found: int, source: str, target: str) -> None:
-    """Show what `mapped` gave at `target`, which is created."""
+    """Show a mount from `mapped` at `target`, which is created."""
     make_place(source, target)
     call("syscall", MOVE_MOUNT, found, b"", AT_FDCWD, os.fsencode(target), MOVE_MOUNT_F_EMPTY_PATH)
     os.close(found)
 
 
 def user_space(shared: int, own: int) -> int:
-    """A descriptor of a user namespace that maps the owner `shared` to `own`, above all ids between, which stay what
-    they are. Raises OSError."""
+    """A descriptor of a user namespace that maps the owner `shared` to `own`, and leaves the other ids unchanged.
+    Raises `OSError`."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:

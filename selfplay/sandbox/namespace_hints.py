@@ -1,4 +1,4 @@
-"""What to do where no sandbox can be started, from this machine's settings."""
+"""Advice for machines on which no sandbox can be started, from their settings."""
 
 import contextlib
 import os
@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def namespace_remedy() -> str:
-    """What to do where namespaces cannot be made, based on this machine's settings."""
+    """Advice if namespaces cannot be made, based on this machine's settings."""
     settings = {
         "kernel.unprivileged_userns_clone": ("0", "sysctl kernel.unprivileged_userns_clone=1"),
         "user.max_user_namespaces": ("0", "sysctl user.max_user_namespaces=15000"),

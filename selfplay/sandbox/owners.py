@@ -1,6 +1,6 @@
-"""Names that say which process owns a folder or a control group.
+"""Names that identify the process that owns a folder or a control group.
 
-No later process has the same name, so the next supervisor finds what a killed one left behind.
+No later process gets the same name, so the next supervisor finds what a killed one left behind.
 """
 
 import contextlib
@@ -23,7 +23,7 @@ def namespace() -> str:
 
 
 def identity(pid: int) -> str:
-    """A process's pid and start time, which are unique together; start time 0 for a process that is gone."""
+    """A process's pid and start time, which are unique together; the start time is 0 if the process is gone."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
@@ -32,7 +32,7 @@ def identity(pid: int) -> str:
 
 
 def dead(owner: str) -> bool:
-    """Whether the process of that identity is dead."""
+    """Whether the process with this identity is dead."""
     pid = owner.partition("-")[0]
     return not pid.isdigit() or identity(int(pid)) != owner
 
@@ -43,18 +43,18 @@ def marked() -> str:
 
 
 def left_in(folder: Path) -> Iterator[Path]:
-    """What dead processes of this pid namespace left there; for other namespaces it is unknown who is alive."""
+    """What dead processes of this pid namespace left in a folder; for other namespaces one cannot know who is alive."""
     for path in folder.glob(f"{PREFIX}*-*.{namespace()}.*"):
         if dead(path.name.removeprefix(PREFIX).partition(".")[0]):
             yield path
 
 
 def remove(folder: Path) -> bool:
-    """Delete a folder that may hold strangers' files, however deep; returns whether it is gone. Never raises.
+    """Delete a folder that may contain untrusted files at any depth; returns whether it is gone. Never raises.
 
-    Programs do it: they go down by descriptors and in a loop, so that no depth ends in a `RecursionError` or a name too
-    long, they open no file, follow no link, and leave what is mounted below. Folders that forbid reading are first
-    opened to their owner.
+    External programs do it: they use descriptors and loops, so that no depth causes a `RecursionError` or a name that
+    is too long; they open no file, follow no link, and leave mounts below. Folders that forbid reading are first opened
+    to their owner.
     """
     for command in (["rm"], ["chmod", "-R", "--", "u+rwx"], ["rm"]):
         if not os.path.lexists(folder):
@@ -76,8 +76,8 @@ def scratch(parent: Path | None = None) -> Iterator[Path]:
 
 
 def sweep(parent: Path | None = None) -> None:
-    """Remove this user's scratch folders that killed processes left. One that cannot be removed is left for the next
-    time, and keeps no other."""
+    """Remove this user's scratch folders that killed processes left. A folder that cannot be removed is left for the
+    next time, and does not stop the others."""
     for folder in left_in(parent or Path(tempfile.gettempdir())):
         with contextlib.suppress(OSError):  # another supervisor sweeps too
             if folder.lstat().st_uid == os.geteuid():

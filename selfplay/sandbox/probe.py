@@ -1,4 +1,4 @@
-"""Before the first sandbox is trusted, a canary is started in one exactly like all others, and tries to escape.
+"""Before the first sandbox is trusted, a canary starts in one exactly like all others, and tries to escape.
 
 The host side sets the traps (a loopback listener, an abstract socket, a file that must not be visible, a lock), the
 canary inside reports what it could do, and every promise is checked separately, so that the error names the first
@@ -32,7 +32,7 @@ from selfplay.sandbox.protocol import (
     World,
 )
 
-TRIES = 3  # the canary may be lost to somebody else's kill
+TRIES = 3  # something else may kill the canary
 LIMITS = Limits(memory_bytes=256 * MIB, disk_bytes=16 * MIB, processes=24, cpus=1.0)
 SECONDS = 20.0
 FEW = 3  # the agent, the canary, and perhaps a shell between them
@@ -78,7 +78,7 @@ class ProbeResult(Protocol[Started]):
     def start(self, world: World, limits: Limits = Limits()) -> Started: ...
 
     def broken_outside(self, sandbox: Started, limits: Limits) -> str:
-        """What the kernel or the engine reports about the sandbox that is not as promised; empty when all is."""
+        """What the kernel or the engine reports about the sandbox that is not as promised; empty if everything is."""
         ...
 
     def testbed_bytes(self, limits: Limits) -> int:
@@ -92,7 +92,7 @@ class ProbeResult(Protocol[Started]):
 
 @dataclass(frozen=True)
 class Traps:
-    """What the canary must not reach, and the world it runs in."""
+    """Things that the canary must not reach, and the world it runs in."""
 
     port: int
     abstract: str
@@ -102,9 +102,9 @@ class Traps:
 
 
 def probe(backend: ProbeResult[Started]) -> tuple[str, ...]:
-    """The promises that were tested and hold, in order. What somebody kills in the middle is tested again.
+    """The promises that were tested and hold, in order. A test that is interrupted by a kill is repeated.
 
-    Raises `IsolationUnavailable` naming the first that does not hold here, and what to do about it."""
+    Raises `IsolationUnavailable`, naming the first promise that does not hold here, with advice."""
     for _ in range(TRIES - 1):
         try:
             return probed_once(backend)
@@ -120,7 +120,7 @@ def probe(backend: ProbeResult[Started]) -> tuple[str, ...]:
 
 
 def probed_once(backend: ProbeResult[Started]) -> tuple[str, ...]:
-    """As `probe`. Raises `SandboxLost` when the canary's sandbox is lost."""
+    """Like `probe`, once. Raises `SandboxLost` if the canary's sandbox is lost."""
     kept: list[str] = []
     try:
         with traps(backend.owner()) as set_up, contextlib.closing(backend.start(set_up.world, LIMITS)) as sandbox:
@@ -139,7 +139,7 @@ def probed_once(backend: ProbeResult[Started]) -> tuple[str, ...]:
 
 
 def promises(backend: ProbeResult[Started], sandbox: Started, set_up: Traps) -> Iterator[str]:
-    """Each promise in words, after it was seen to hold. Raises `IsolationUnavailable` for the first that does not
+    """Yield each promise in words when it was seen to hold. Raises `IsolationUnavailable` for the first that does not
     hold."""
     broken = backend.broken_outside(sandbox, LIMITS)
     require(not broken, broken)
@@ -159,7 +159,7 @@ def traps(owner: tuple[int, int]) -> Iterator[Traps]:
         socket.socket() as loopback,
         socket.socket(socket.AF_UNIX) as abstract,
     ):
-        folder.chmod(0o755)  # only the sandbox may protect the secret
+        folder.chmod(0o755)  # only the sandbox should hide the secret
         loopback.bind(("127.0.0.1", 0))
         abstract_name = f"selfplay-{secrets.token_hex(8)}"
         abstract.bind("\0" + abstract_name)
@@ -181,7 +181,7 @@ def require(holds: bool, broken: str) -> None:
 
 
 def check_from_inside(backend: ProbeResult[Started], sandbox: Started, traps: Traps) -> Iterator[str]:
-    """What the canary could do."""
+    """Check what the canary could do."""
     arguments = ["look", str(traps.port), traps.abstract, str(traps.secret)]
     done = unless_killed(sandbox.run(canary_command(backend, *arguments), timeout=SECONDS), "the canary")
     require(done.exit_code == 0, f"the canary failed: {done.text[-500:]}")
@@ -206,7 +206,7 @@ def check_tree(traps: Traps) -> None:
 
 def check_kill(backend: ProbeResult[Started], sandbox: Started, traps: Traps) -> None:
     """A process that has left its session twice dies with the sandbox: the lock it holds becomes free. The canary that
-    left it waits for ever, unless somebody kills it."""
+    left it waits for ever, unless something kills it."""
 
     ended: list[Completed] = []
 

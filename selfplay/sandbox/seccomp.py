@@ -1,5 +1,5 @@
-"""The system-call filter: it refuses calls that no build, test or model command needs, and thereby blocks kernel bugs
-in them.
+"""The system-call filter: it refuses calls that no build, test or model command needs, and so blocks kernel bugs in
+them.
 
 Assembled here as classic BPF; `system_calls` lists the calls, and says why libseccomp is not used.
 
@@ -7,8 +7,8 @@ A denied call returns EPERM, so programs that probe for it continue. `clone3` re
 that a filter cannot read, and the C library then falls back to `clone`, whose flags it can read. Calls of another
 architecture (32-bit ones, for instance) would have other numbers, so they kill the process.
 
-Calls that slow a process down are refused for the agent, which is process 1 inside, and for all processes of the user,
-of which it is one. A command may use them on itself and its own children.
+Calls that slow a process down are refused if they affect the agent (process 1 inside), directly or as one of the user's
+processes. A command may use them on itself and its own children.
 
 Sockets are allowed by family, not denied: vsock, for example, is not confined by a network namespace and reaches a
 hypervisor.
@@ -47,18 +47,19 @@ def refuse(number: int) -> bytes:
 
 
 def on_call(number: int, body: list[bytes]) -> list[bytes]:
-    """`body` for one system call, skipped (with the number still loaded) for every other. Ends the filter."""
+    """`body` for one system call; for every other call it is skipped, with the number still loaded. `body` must end the
+    filter."""
     return [instruction(JUMP_EQUAL, number, 0, len(body)), *body]
 
 
 def unless_argument(offset: int, allowed: tuple[int, ...], number: int) -> list[bytes]:
-    """Allow when the argument is one of `allowed`, refuse with `number` otherwise."""
+    """Allow if the argument is one of `allowed`, else refuse with `number`."""
     tests = [instruction(JUMP_EQUAL, value, len(allowed) - i, 0) for i, value in enumerate(allowed)]
     return [instruction(LOAD, offset), *tests, refuse(number), instruction(RETURN, ALLOW)]
 
 
 def if_argument(offset: int, denied: tuple[int, ...], number: int) -> list[bytes]:
-    """Refuse with `number` when the argument is one of `denied`, allow otherwise."""
+    """Refuse with `number` if the argument is one of `denied`, else allow."""
     tests = [instruction(JUMP_EQUAL, value, len(denied) - i, 0) for i, value in enumerate(denied)]
     return [instruction(LOAD, offset), *tests, instruction(RETURN, ALLOW), refuse(number)]
 
@@ -95,7 +96,7 @@ def program(machine_name: str | None = None) -> bytes:
         *on_call(call["socket"], unless_argument(FIRST_ARGUMENT, FAMILIES, errno.EAFNOSUPPORT)),
         *on_call(call["socketpair"], unless_argument(FIRST_ARGUMENT, FAMILIES, errno.EAFNOSUPPORT)),
         *on_call(call["ioctl"], if_argument(SECOND_ARGUMENT, TERMINAL_INPUT, errno.EPERM)),
-        # Only a process's own limits: those of pid 1 are set once, from outside.
+        # Only the limits of the calling process: those of pid 1 are set once, from outside.
         *on_call(call["prlimit64"], unless_argument(FIRST_ARGUMENT, (0,), errno.EPERM)),
         *on_call(call["setpriority"], unless_agent(PRIO_USER)),
         *on_call(call["ioprio_set"], unless_agent(IOPRIO_WHO_USER)),

@@ -1,4 +1,5 @@
-"""The output of one command as a readable stream: the supervisor's side, which asks the agent for piece after piece."""
+"""The output of one command as a readable stream: the supervisor's side, which requests piece after piece from the
+agent."""
 
 import io
 import os
@@ -19,10 +20,10 @@ Exchange = Callable[[bytes], list[bytes]]
 
 @contextmanager
 def reading(argv: list[str], request: bytes, exchange: Exchange, spent: Callable[[float], None]) -> Iterator[IO[bytes]]:
-    """The output of the command that `request` starts; it is killed when the context ends before its output does.
+    """The output of the command that `request` starts; the command is killed if the context ends before its output.
 
-    `exchange` sends bytes to the agent and returns its answer; `spent` is told the command's cpu seconds at its end.
-    Raises `SandboxError` at once when the command cannot be run at all.
+    `exchange` sends bytes to the agent and returns its answer; `spent` is called with the command's cpu seconds when it
+    ends. Raises `SandboxError` at once when the command cannot be run at all.
     """
     flow = Inflow(argv, request, exchange, spent)
     try:

@@ -1,6 +1,6 @@
-"""The output of one command, handed on piece by piece as the supervisor asks for it: the agent's side of a stream.
+"""The output of one command, sent piece by piece as the supervisor requests it: the agent's side of a stream.
 
-Nothing is read ahead: while no piece is asked for, the command waits at a full pipe, so that neither the agent nor the
+Nothing is read ahead: until a piece is requested, the command waits at a full pipe, so that neither the agent nor the
 supervisor ever holds more than one piece. stderr is kept as for every command.
 """
 
@@ -23,8 +23,8 @@ REQUESTS = 0
 class Outflow:
     """A running command whose stdout leaves in pieces, each after one NEXT on descriptor 0.
 
-    `ended`: a descriptor that is readable once `child` ended, or -1. `kill_all` ends and reaps every other process and
-    returns their cpu seconds; `send` writes an answer to the supervisor.
+    `ended`: a descriptor that becomes readable when `child` ends, or -1. `kill_all` ends and reaps every other process
+    and returns their cpu seconds; `send` writes an answer to the supervisor.
     """
 
     def __init__(
@@ -41,7 +41,7 @@ class Outflow:
         self.poll.register(REQUESTS, 0)  # reports that the supervisor hung up, and nothing else
 
     def hand_on(self, deadline: float) -> "tuple[int | None, float]":
-        """(wait status, cpu seconds) once the command ended and its last piece is asked for; status None when the
+        """(wait status, cpu seconds) when the command has ended and its last piece is requested; status None if the
         deadline passed first, or the supervisor wants no more."""
         while (self.running or self.reader >= 0) and not self.stopped:
             left = deadline - time.monotonic()
@@ -65,7 +65,8 @@ class Outflow:
             self.reap(0 if self.ended >= 0 else posix.WNOHANG)
 
     def hear(self) -> None:
-        """NEXT asks for a piece, any other byte for none; and a supervisor that is gone ends everything."""
+        """Read a request: NEXT asks for a piece, any other byte ends the stream; if the supervisor is gone, end
+        everything."""
         word = b"" if self.asked else posix.read(REQUESTS, 1)
         if not word:
             posix._exit(0)
@@ -75,7 +76,7 @@ class Outflow:
             self.poll.register(self.reader, select.POLLIN)
 
     def hand_piece(self) -> None:
-        """Send what the pipe holds, at most one piece."""
+        """Send the content of the pipe, at most one piece."""
         data = bytearray()
         while len(data) < PIECE:
             try:
@@ -90,7 +91,7 @@ class Outflow:
             self.send(pack([b"piece", bytes(data)]))
             self.asked = False
             self.poll.register(REQUESTS, select.POLLIN)
-            if self.reader >= 0:  # a pipe that nobody writes to is always ready
+            if self.reader >= 0:  # a pipe without writers is always ready
                 self.poll.unregister(self.reader)
 
     def close_reader(self) -> None:
@@ -99,7 +100,7 @@ class Outflow:
         self.reader = -1
 
     def reap(self, how: int) -> None:
-        """Note the end of the command, and end what it left: nobody else may write to the pipe any more."""
+        """Note the end of the command, and end the processes it left: nothing else may write to the pipe any more."""
         pid, status, usage = posix.wait4(self.child, how)
         if not pid:
             return
@@ -109,7 +110,7 @@ class Outflow:
             self.poll.unregister(self.ended)
 
     def leave(self) -> None:
-        """Close what is left, and wait until the last answer is asked for."""
+        """Close everything, and wait until the last answer is requested."""
         if self.reader >= 0:
             self.poll.register(self.reader, 0)
             self.close_reader()

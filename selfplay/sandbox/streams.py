@@ -1,4 +1,4 @@
-"""The pipes of one command, on the agent's side: fed and emptied without blocking, kept in bounded memory."""
+"""The pipes of one command, on the agent's side: fed and read without blocking, kept in bounded memory."""
 
 import posix
 import select
@@ -34,7 +34,7 @@ class Kept:
 
 
 class Streams:
-    """The pipes of one command: feeds its stdin and keeps its output, without ever blocking on either."""
+    """The pipes of one command: feeds its stdin and keeps its output, without blocking."""
 
     def __init__(self, stdin: bytes, cap: int, merge: bool) -> None:
         self.pending = memoryview(stdin)
@@ -101,7 +101,7 @@ class Streams:
         posix.close(end)
 
     def drain(self) -> None:
-        """What the pipes still hold once every writer is dead."""
+        """Read what the pipes still contain when every writer is dead."""
         if self.feed >= 0:
             self.drop(self.feed)
         while self.sinks:

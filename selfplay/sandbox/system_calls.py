@@ -1,13 +1,13 @@
 """Numbers of system calls by name, from the kernel's tables (x86's `syscall_64.tbl`, `asm-generic/unistd.h`).
 
-A table, and not libseccomp at run time: its package on the index (pyseccomp, one file of January 2021) loads a shared
-library that a machine may lack and that a user without root cannot install. If there is a libseccomp,
-`tests/sandbox/test_seccomp.py` asks it about every number. A number never changes once assigned.
+This is a table because libseccomp may be missing at run time: its package on the index (pyseccomp, one file of January
+2021) loads a shared library that a machine may lack and that a user without root cannot install. If there is a
+libseccomp, `tests/sandbox/test_seccomp.py` asks it about every number. A number never changes once assigned.
 """
 
 MACHINES = ("x86_64", "aarch64")
 
-# What the filter decides by argument, and `clone3`, which it hides.
+# Calls that the filter decides by argument, and `clone3`, which it hides.
 INSPECTED = """
 clone       56 220
 clone3     435 435
@@ -23,7 +23,7 @@ socket      41 198
 socketpair  53 199
 """
 
-# What no build, test or model command needs. A minus: the machine has no such call.
+# Calls that no build, test or model command needs. A minus: the machine has no such call.
 DENIED = """
 acct              163  89
 add_key           248 217
@@ -80,7 +80,7 @@ vhangup           153  58
 
 
 def numbers(table: str, machine: str) -> dict[str, int]:
-    """A table's calls on one of `MACHINES`: name -> number, without those it does not have."""
+    """A table's calls on one of `MACHINES`: name -> number, without calls that the machine lacks."""
     column = 1 + MACHINES.index(machine)
     rows = [line.split() for line in table.split("\n") if line]
     return {row[0]: int(row[column]) for row in rows if row[column] != "-"}

@@ -1,6 +1,6 @@
-"""Checks what this shell allows a process to open and start against what sandboxes need.
+"""Checks that this shell lets a process open and start as much as sandboxes need.
 
-A sandbox that runs out of descriptors fails with an arbitrary error; checked beforehand, the limit itself can be named.
+A sandbox that runs out of descriptors fails with an arbitrary error. Checked beforehand, the limit itself can be named.
 """
 
 import os
@@ -15,7 +15,7 @@ MOST_OWN = 1 << 16
 
 @dataclass(frozen=True)
 class Ceiling:
-    """A limit of the shell: the least that sandboxes need, and what raises it."""
+    """A limit of the shell: the minimum that sandboxes need, and the option that raises it."""
 
     what: int
     of: str
@@ -33,20 +33,20 @@ CEILINGS = (
 
 
 def check_ceilings() -> None:
-    """Raises `IsolationUnavailable` naming the first limit that is too low, and the command that raises it."""
+    """Raises `IsolationUnavailable`, which names the first limit that is too low and the command that raises it."""
     for ceiling in CEILINGS:
         allowed, _ = resource.getrlimit(ceiling.what)
         if allowed != resource.RLIM_INFINITY and allowed < ceiling.least:
             raise IsolationUnavailable(
-                f"this shell allows {allowed} {ceiling.of} (ulimit {ceiling.flag}), and sandboxes need {ceiling.least}",
+                f"this shell allows {allowed} {ceiling.of} (ulimit {ceiling.flag}), but sandboxes need {ceiling.least}",
                 f"Raise it in the same shell: `ulimit {ceiling.flag} {ceiling.asked}`. Where that is refused, as root: "
                 f"`prlimit --pid $$ --{ceiling.option}={ceiling.asked}`.",
             )
 
 
 def raise_own() -> None:
-    """Let this process open as many files as it may: the kernel also compares this limit with the number of descriptors
-    that all processes of the user have in flight between them."""
+    """Raise this process's limit of open files to the maximum: the kernel also compares it with the number of
+    descriptors that all processes of the user are sending to each other."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     most = MOST_OWN if hard == resource.RLIM_INFINITY else min(hard, MOST_OWN)
     if soft != resource.RLIM_INFINITY and soft < most:
@@ -54,8 +54,8 @@ def raise_own() -> None:
 
 
 def descriptors(uid: int) -> int:
-    """How many descriptors a process inside may have. A sandbox of our own uid may have fewer than half of ours, so
-    that those it has in flight leave room for ours; less than half, as the kernel lets through one message more."""
+    """Descriptors for a process inside. A sandbox with our own uid may have fewer than half of ours, so that those it
+    is sending leave room for ours; fewer than half, because the kernel lets one more message through."""
     allowed, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     if uid != os.getuid() or allowed == resource.RLIM_INFINITY:
         return OPEN_FILES

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from selfplay.agent.actions import Call, Observation
 from selfplay.plain_text import encode
-from selfplay.scripted.edits.cuts import Change, Cut, line_end, split_lines
+from selfplay.scripted.edits.cuts import Cut, PlantedChange, line_end, split_lines
 from selfplay.scripted.policy import Script, Stuck
 from selfplay.untrusted_json import MOST_VALUES, answer, inflated
 
@@ -72,7 +72,7 @@ def told(kind: type[T], text: str, values: int = MOST_VALUES) -> T:
         raise Stuck(f"the report cannot be read: {error}") from error
 
 
-def make_change(change: Change) -> Script[None]:
+def make_change(change: PlantedChange) -> Script[None]:
     """Make `change` in the repository: one edit per cut if its old text is unique, else the whole file."""
     if change.after is None:
         yield from bash(f"rm -- {shlex.quote(change.path)}")
@@ -90,6 +90,6 @@ def make_change(change: Change) -> Script[None]:
     yield from create(change.path, change.after)
 
 
-def _unmistakable(change: Change, cut: Cut) -> bool:
+def _unmistakable(change: PlantedChange, cut: Cut) -> bool:
     old = "".join(split_lines(change.before)[cut.start - 1 : cut.end])
     return bool(old.strip()) and change.before.count(old) == 1

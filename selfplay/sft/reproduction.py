@@ -14,7 +14,7 @@ from selfplay.oracle.originals import original_texts
 from selfplay.oracle.specification import least_failing
 from selfplay.repository import Suite
 from selfplay.repository.suites.pytest_suite import file_of
-from selfplay.repository.suites.runners.runner import Asked, quoted
+from selfplay.repository.suites.runners.runner import RunnerRequest, quoted
 from selfplay.rollout.solver import ReadyBug
 
 END = "END_OF_DIFF"
@@ -58,7 +58,7 @@ def command(suite: Suite, files: Iterable[str]) -> str:
     if suite.runner == "pytest":
         left_out = [f"--deselect={test}" for test in suite.excluded if file_of(test) in known]
         return shlex.join(["python3", "-m", "pytest", "-q", "--tb=short", *suite.options, *left_out, *known])
-    asked = Asked(options=suite.options)
+    asked = RunnerRequest(options=suite.options)
     places = ["./..."] if suite.runner == "go" else known
     settings = "".join(f"{one} && " for one in suite.before)
     settings += f"export {quoted(asked.assignments)}; " if asked.assignments else ""

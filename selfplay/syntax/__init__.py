@@ -1,7 +1,7 @@
-"""Sources of JavaScript and Go as syntax trees: functions, names that nothing binds or reads, the shape of functions.
+"""JavaScript and Go sources as syntax trees: functions, unbound and unread names, the shape of functions.
 
-By tree-sitter, whose parsers are C libraries that read a text and run nothing of it. Python has its own parser and its
-own modules (`believable`, `scripted/edits`).
+It uses tree-sitter, whose parsers are C libraries that read a text without running it. Python has its own parser and
+its own modules (`believable`, `scripted/edits`).
 """
 
 from selfplay.syntax.grammar import GRAMMARS, Grammar, grammar_of

@@ -1,22 +1,23 @@
-"""Walks a tree and tells, for each node, which scope it opens, what it binds and what it reads."""
+"""Walks a tree and determines, for each node, which scope it opens, what it binds and what it reads."""
 
 from collections.abc import Callable, Iterator
 
 from tree_sitter import Node
 
 from selfplay.syntax import binding_go, binding_javascript
-from selfplay.syntax.names import Found, Scope
+from selfplay.syntax.names import FoundNames, Scope
 from selfplay.syntax.source import Source
 
-Visit = Callable[[Node, Scope, Source, Found], list[Node] | None]
-"""Notes what a node binds and reads, and returns the nodes below that are left to visit; None for all of them."""
+Visit = Callable[[Node, Scope, Source, FoundNames], list[Node] | None]
+"""Records what a node binds and reads, and returns the nodes below it that are left to visit; None means all of
+them."""
 VISITS: dict[str, tuple[Visit, frozenset[str]]] = {
     "javascript": (binding_javascript.visit, binding_javascript.BLOCKS),
     "go": (binding_go.visit, binding_go.BLOCKS),
 }
 
 
-def collect(source: Source, found: Found) -> None:
+def collect(source: Source, found: FoundNames) -> None:
     """Fill `found` from a source."""
     visit, blocks = VISITS[source.grammar.name]
     waiting: list[tuple[Node, Scope]] = [(source.root, found.open(None, True, ""))]
@@ -28,8 +29,9 @@ def collect(source: Source, found: Found) -> None:
         waiting.extend((child, scope) for child in reversed(children))
 
 
-def _scope(node: Node, outer: Scope, source: Source, found: Found, blocks: frozenset[str]) -> Scope:
-    """The scope of a node's children: its own where it opens one. A function's body is the function's own scope."""
+def _scope(node: Node, outer: Scope, source: Source, found: FoundNames, blocks: frozenset[str]) -> Scope:
+    """The scope of a node's children: a new one if the node opens one. A function's body has the function's own
+    scope."""
     if node.type in source.grammar.functions:
         return found.open(outer, True, f"{outer.where}{source.name_of(node) or '<anonymous>'}.")
     body = node.parent is not None and node.parent.type in source.grammar.functions
@@ -37,7 +39,7 @@ def _scope(node: Node, outer: Scope, source: Source, found: Found, blocks: froze
 
 
 def descend(node: Node, into: Callable[[Node], list[Node]]) -> Iterator[Node]:
-    """A node and what `into` finds below it, in source order."""
+    """A node and the nodes that `into` returns for it, recursively, in source order."""
     waiting = [node]
     while waiting:
         here = waiting.pop()

@@ -1,8 +1,8 @@
-"""What Go's nodes bind and read. A name of the package may stand in another file of it."""
+"""What Go's nodes bind and read. A name of the package may be defined in another file."""
 
 from tree_sitter import Node
 
-from selfplay.syntax.names import Found, Kind, Scope
+from selfplay.syntax.names import FoundNames, Kind, Scope
 from selfplay.syntax.source import Source
 
 BLOCKS = frozenset(
@@ -17,7 +17,7 @@ _NAMED = {
 }  # fmt: skip
 
 
-def visit(node: Node, scope: Scope, source: Source, found: Found) -> list[Node] | None:
+def visit(node: Node, scope: Scope, source: Source, found: FoundNames) -> list[Node] | None:
     """See `binding.Visit`."""
     match node.type:
         case "function_declaration":
@@ -53,7 +53,7 @@ def _bind(names: list[Node], scope: Scope, source: Source, kind: Kind) -> list[N
 
 
 def _bind_list(names: Node | None, scope: Scope, source: Source) -> list[Node]:
-    """Bind the names of a list on the left of `:=`; one that its scope has already is only written."""
+    """Bind the names of a list on the left of `:=`; a name that its scope already has is only written."""
     if names is None:
         return []
     for name in names.named_children:
@@ -63,7 +63,7 @@ def _bind_list(names: Node | None, scope: Scope, source: Source) -> list[Node]:
 
 
 def _assigned(node: Node, scope: Scope, source: Source) -> list[Node]:
-    """`:=` binds what stands left of it; `=` writes it."""
+    """`:=` binds the names on its left; `=` writes them."""
     left = node.child_by_field_name("left")
     if left is None:
         return node.named_children
@@ -76,8 +76,8 @@ def _assigned(node: Node, scope: Scope, source: Source) -> list[Node]:
     return [*targets, *rest]
 
 
-def _keyed(node: Node, scope: Scope, source: Source, found: Found) -> list[Node]:
-    """A key is a field, or a name that is read: the types tell, and are not known here."""
+def _keyed(node: Node, scope: Scope, source: Source, found: FoundNames) -> list[Node]:
+    """A key is a field, or a name that is read: that depends on types, which are not known here."""
     key = node.child_by_field_name("key")
     inner = key.named_children[0] if key is not None and key.named_children else None
     if key is None or inner is None or inner.type != "identifier":
@@ -87,7 +87,7 @@ def _keyed(node: Node, scope: Scope, source: Source, found: Found) -> list[Node]
 
 
 def _import(node: Node, scope: Scope, source: Source) -> None:
-    """An import by the name given, else by those that the last parts of its path may have."""
+    """Bind an import: by its given name, else by the names that the last parts of its path may mean."""
     name, path = node.child_by_field_name("name"), node.child_by_field_name("path")
     if name is not None:
         if name.type not in ("dot", "blank_identifier"):

@@ -2,7 +2,7 @@
 
 from tree_sitter import Node
 
-from selfplay.syntax.names import Found, Kind, Scope
+from selfplay.syntax.names import FoundNames, Kind, Scope
 from selfplay.syntax.source import Source
 
 BLOCKS = frozenset(
@@ -13,10 +13,10 @@ _PATTERNS = frozenset(
      "object_assignment_pattern"]
 )  # fmt: skip
 _DECLARED = {"lexical_declaration": False, "variable_declaration": True}
-"""Whether what it declares lives in the whole function."""
+"""Keyword -> whether its declarations live in the whole function."""
 
 
-def visit(node: Node, scope: Scope, source: Source, found: Found) -> list[Node] | None:
+def visit(node: Node, scope: Scope, source: Source, found: FoundNames) -> list[Node] | None:
     """See `binding.Visit`."""
     match node.type:
         case kind if kind in source.grammar.functions:
@@ -51,7 +51,7 @@ def visit(node: Node, scope: Scope, source: Source, found: Found) -> list[Node] 
 
 
 def _function(node: Node, scope: Scope, source: Source) -> list[Node]:
-    """A declaration is bound around it, an expression's name in it."""
+    """Bind a function's name: a declaration's outside it, an expression's inside it."""
     if node.type.endswith("_declaration"):
         outer = scope.parent or scope
         _bind_name(node, outer, source, "other" if _is_exported(node) else "function")
@@ -86,7 +86,7 @@ def _declarator(node: Node, scope: Scope, source: Source) -> list[Node]:
     return [*rest, *([value] if value is not None else [])]
 
 
-def _for_in(node: Node, scope: Scope, source: Source, found: Found) -> list[Node]:
+def _for_in(node: Node, scope: Scope, source: Source, found: FoundNames) -> list[Node]:
     left = node.child_by_field_name("left")
     rest = [child for child in node.named_children if child != left]
     if node.child_by_field_name("kind") is not None:
@@ -108,8 +108,8 @@ def _import(node: Node, scope: Scope, source: Source) -> None:
                 scope.bind(source.said(called), "import", name)
 
 
-def _assignment(node: Node, scope: Scope, source: Source, found: Found) -> list[Node]:
-    """`x = 1` and `x += 1` as statements write `x` alone; inside an expression their value is read."""
+def _assignment(node: Node, scope: Scope, source: Source, found: FoundNames) -> list[Node]:
+    """`x = 1` and `x += 1` as statements only write `x`; inside an expression their value is also read."""
     left = node.child_by_field_name("left")
     rest = [child for child in node.named_children if child != left]
     if left is not None and left.type == "identifier" and not _is_statement(node):
@@ -118,7 +118,7 @@ def _assignment(node: Node, scope: Scope, source: Source, found: Found) -> list[
 
 
 def _written(target: Node | None) -> list[Node]:
-    """The parts of a target that are read when it is written: `a.b` reads `a`."""
+    """The parts of an assignment target that are read: `a.b` reads `a`."""
     if target is None or target.type in ("identifier", "shorthand_property_identifier_pattern"):
         return []
     if target.type in _PATTERNS:
@@ -172,7 +172,7 @@ def _is_require(value: Node, source: Source) -> bool:
 
 
 def _is_tag(node: Node) -> bool:
-    """Whether it names an element of HTML in JSX."""
+    """Whether the node names an HTML element in JSX."""
     holder = node.parent.type if node.parent is not None else ""
     return (
         holder.startswith("jsx_") and holder.endswith("element") and node.text is not None and node.text[:1].islower()

@@ -1,4 +1,4 @@
-"""What a language calls its constructs: the node types of its grammar, as tables, and its file names."""
+"""The node types of each language's grammar, as tables, and its file names."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -33,8 +33,8 @@ _GO_GLOBALS = (
 class Grammar:
     """One language. All sets hold node types.
 
-    `functions`: what has parameters and a body; `blocks`: what holds a list of statements; `returns` and `raises`:
-    statements that end a function; `literals`: values that say nothing. `globals`: names that no file has to define.
+    `functions`: nodes with parameters and a body; `blocks`: nodes with a list of statements; `returns` and `raises`:
+    statements that end a function; `literals`: constant values. `globals`: names that no file has to define.
     """
 
     name: str
@@ -50,7 +50,7 @@ class Grammar:
 
     @cached_property
     def parser(self) -> tree_sitter.Parser:
-        """Its parser; not for two threads at once (`source.parse` has the lock)."""
+        """The language's parser; not thread-safe (`source.parse` has the lock)."""
         language = {"javascript": tree_sitter_javascript, "go": tree_sitter_go}[self.name].language()
         return tree_sitter.Parser(tree_sitter.Language(language))
 
@@ -89,7 +89,7 @@ GRAMMARS = {grammar.name: grammar for grammar in (JAVASCRIPT, GO)}
 
 
 def grammar_of(path: str) -> Grammar | None:
-    """The grammar of a file, by its name; None for a language without one."""
+    """The grammar of a file, by its name; None if its language has none."""
     suffix = PurePosixPath(path).suffix
     return next((grammar for grammar in GRAMMARS.values() if suffix in grammar.suffixes), None)
 

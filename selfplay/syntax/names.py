@@ -1,4 +1,4 @@
-"""Which names a source leaves loose: read and bound by nothing, or bound and read by nothing.
+"""Finds the loose names of a source: read but not bound, or bound but not read.
 
 Scopes are built in one walk; a language says which nodes open one and what a node binds (`binding.py`).
 """
@@ -17,7 +17,8 @@ Kind = Literal["import", "local", "function", "parameter", "other"]
 
 @dataclass(eq=False)
 class Binding:
-    """A name bound in a scope by the node `at`. `kind` "other" is what nobody misses: a type, a constant, an export."""
+    """A name bound in a scope by the node `at`. The `kind` "other" is not reported when unread: a type, a constant, an
+    export."""
 
     kind: Kind
     at: Node
@@ -26,7 +27,7 @@ class Binding:
 
 @dataclass(eq=False)
 class Scope:
-    """`function`: where `var` and parameters live. `where`: the dotted names of the functions around it."""
+    """`function`: where `var` and parameters live. `where`: the dotted name of the functions around it."""
 
     parent: "Scope | None"
     function: bool
@@ -38,7 +39,7 @@ class Scope:
             self.bound.setdefault(name, []).append(Binding(kind, at))
 
     def home(self) -> "Scope":
-        """The scope of the function around."""
+        """The scope of the enclosing function."""
         scope = self
         while not scope.function and scope.parent is not None:
             scope = scope.parent
@@ -54,21 +55,22 @@ class Scope:
 
 
 @dataclass(frozen=True)
-class Names:
-    """`undefined`: names that are read and that neither the file nor the language binds. `unread`: imports, locals and
-    functions that nothing reads, by `scope.name`."""
+class BoundNames:
+    """`undefined`: names that are read, but bound neither by the file nor by the language. `unread`: imports, locals
+    and functions that nothing reads, by `scope.name`."""
 
     undefined: frozenset[str]
     unread: dict[str, Binding]
 
     def of(self, *kinds: str) -> frozenset[str]:
-        """Names of the unread bindings of these kinds."""
+        """The unread bindings of these kinds."""
         return frozenset(name for name, binding in self.unread.items() if binding.kind in kinds)
 
 
 @dataclass(eq=False)
-class Found:
-    """What a walk collects: scopes, and reads in them. `maybe`: read if it is bound, and else something other."""
+class FoundNames:
+    """What a walk collects: scopes, and the reads in them. `maybe`: a name that counts as read if it is bound, and is
+    something else if not."""
 
     scopes: list[Scope] = field(default_factory=list)
     reads: list[tuple[str, Scope, bool]] = field(default_factory=list)
@@ -82,12 +84,12 @@ class Found:
 
 
 @lru_cache(maxsize=64)
-def names(language: str, text: str) -> Names:
+def names(language: str, text: str) -> BoundNames:
     """The loose names of a source. Raises `Unreadable`."""
     from selfplay.syntax import binding
 
     source = parse(language, text)
-    found = Found()
+    found = FoundNames()
     binding.collect(source, found)
     undefined = set()
     for name, scope, maybe in found.reads:
@@ -96,10 +98,10 @@ def names(language: str, text: str) -> Names:
             one.reads += 1
         if not bound and not maybe and name not in source.grammar.globals:
             undefined.add(name)
-    return Names(frozenset(undefined), dict(_unread(found, source)))
+    return BoundNames(frozenset(undefined), dict(_unread(found, source)))
 
 
-def _unread(found: Found, source: Source) -> Iterator[tuple[str, Binding]]:
+def _unread(found: FoundNames, source: Source) -> Iterator[tuple[str, Binding]]:
     for scope in found.scopes:
         for name, bound in scope.bound.items():
             last = bound[-1]

@@ -1,16 +1,16 @@
-"""What functions lost, told from their shapes before and after a change, in whichever language they are written."""
+"""What functions lost, from their shapes before and after a change, in any language."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 LARGE, LEFT = 4, 1 / 3
-"""Of a function with so many statements, less than this share is not what a forgotten case leaves."""
+"""A function with this many statements that keeps less than this share did not just lose a case."""
 
 
 @dataclass(frozen=True)
 class Shape:
-    """A function. `stub`: it does nothing; `ends`: it always ends in a return of a value, or an error; `empty`: its
-    blocks that do nothing; `size`: its statements, those in blocks too."""
+    """A function. `stub`: it does nothing; `ends`: it always returns a value or raises an error; `empty`: its blocks
+    that do nothing; `size`: its statements, including those in blocks."""
 
     stub: bool
     ends: bool
@@ -19,7 +19,7 @@ class Shape:
 
 
 def losses(before: Mapping[str, Shape], after: Mapping[str, Shape]) -> list[str]:
-    """By the dotted names of functions, what those of `after` lost, in words."""
+    """What the functions of `after` lost, in words, by dotted name."""
     return [said for name, shape in sorted(after.items()) for said in _lost(name, before.get(name), shape)]
 
 

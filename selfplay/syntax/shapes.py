@@ -12,14 +12,14 @@ ENDS = frozenset(["panic", "os.Exit", "log.Fatal", "log.Fatalf"])
 
 
 def stubs(language: str, before: str, after: str) -> list[str]:
-    """What the named functions of a source lost, in words, those that are there before and after. Raises
+    """What the named functions of a source lost, in words; only those that exist before and after. Raises
     `Unreadable`."""
     return losses(shapes(language, before), shapes(language, after))
 
 
 @lru_cache(maxsize=64)
 def shapes(language: str, text: str) -> dict[str, Shape]:
-    """Dotted name -> shape of each function that has a name. Raises `Unreadable`."""
+    """Dotted name -> shape of each named function. Raises `Unreadable`."""
     source = parse(language, text)
     return {function.name: _shape(function, source) for function in source.functions() if function.name}
 
@@ -36,7 +36,8 @@ def _is_block(node: Node, grammar: Grammar) -> bool:
 
 
 def _is_emptied(block: Node, function: Function, grammar: Grammar) -> bool:
-    """Whether a block that belongs to a statement does nothing; an empty function, case or handler may be meant."""
+    """Whether a block that belongs to a statement does nothing. Empty functions, cases and handlers do not count: they
+    may be intended."""
     holder = block.parent.type if block.parent is not None else ""
     own = block == function.body or holder in grammar.functions or block.type in grammar.cases
     return not own and holder != "catch_clause" and not statements(block, grammar)
@@ -45,7 +46,7 @@ def _is_emptied(block: Node, function: Function, grammar: Grammar) -> bool:
 def _is_stub(function: Function, source: Source) -> bool:
     """Whether the body only returns nothing, a literal, an empty collection or a parameter."""
     if not _is_block(function.body, source.grammar):
-        return False  # an arrow's expression
+        return False  # an arrow function's expression
     body = statements(function.body, source.grammar)
     if len(body) != 1:
         return not body
@@ -71,7 +72,7 @@ def _says_nothing(value: Node, function: Function, source: Source) -> bool:
 
 
 def _ends(node: Node | None, source: Source) -> bool:
-    """Whether a statement, or the last one of a block, always ends in a return of a value, or an error."""
+    """Whether a statement, or the last one of a block, always ends by returning a value or raising an error."""
     if node is None:
         return False
     if node.type in source.grammar.returns:
@@ -115,5 +116,5 @@ def _switch_ends(node: Node, source: Source) -> bool:
     holder = node.child_by_field_name("body") if node.type == "switch_statement" else node
     arms = [n for n in holder.named_children if n.type in source.grammar.cases] if holder is not None else []
     default = any(arm.type in ("switch_default", "default_case") for arm in arms)
-    full = [arm for arm in arms if statements(arm, source.grammar)]  # an empty one falls through
+    full = [arm for arm in arms if statements(arm, source.grammar)]  # empty ones fall through
     return default and all(_ends(arm, source) for arm in full)

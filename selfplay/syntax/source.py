@@ -1,4 +1,4 @@
-"""One source with its tree. Places in it are bytes of its UTF-8 form and 1-based lines, counted as git counts them."""
+"""One parsed source. Positions in it are bytes of its UTF-8 form and 1-based lines, counted as in git."""
 
 import threading
 from collections.abc import Iterator
@@ -13,12 +13,12 @@ _LOCK = threading.Lock()
 
 
 class Unreadable(ValueError):
-    """A text that the grammar does not read without an error."""
+    """A text with a syntax error."""
 
 
 @dataclass(frozen=True)
 class Function:
-    """A function with a body. `name`: dotted, with those around it; empty for one without a name of its own."""
+    """A function with a body. `name`: dotted, with the enclosing functions; empty if it has no name."""
 
     name: str
     node: Node
@@ -52,7 +52,7 @@ class Source:
             waiting.extend((inner, child) for child in reversed(node.named_children))
 
     def name_of(self, function: Node) -> str:
-        """The name a function has, or that of what it is assigned to; empty for one without."""
+        """The name of a function, or of what it is assigned to; empty if it has none."""
         name = function.child_by_field_name("name")
         if name is not None:
             receiver = function.child_by_field_name("receiver")
@@ -70,7 +70,7 @@ class Source:
 
 @lru_cache(maxsize=64)
 def parse(language: str, text: str) -> Source:
-    """The tree of a text. Raises `Unreadable` for one with a syntax error."""
+    """The tree of a text. Raises `Unreadable` for a syntax error."""
     grammar = GRAMMARS[language]
     data = text.encode("utf-8", "surrogateescape")
     with _LOCK:
@@ -84,7 +84,7 @@ def statements(block: Node, grammar: Grammar) -> list[Node]:
     """The statements of a block, without comments."""
     if block.type in grammar.cases and grammar.name == "javascript":
         return [n for n in block.children_by_field_name("body") if n.type != "comment"]
-    if block.type not in grammar.blocks:  # a Go block, or a case of a switch, holds one list of statements
+    if block.type not in grammar.blocks:  # Go blocks and cases hold one list
         block = next((n for n in block.named_children if n.type in grammar.blocks), block)
         if block.type not in grammar.blocks:
             return []
@@ -92,11 +92,11 @@ def statements(block: Node, grammar: Grammar) -> list[Node]:
 
 
 def first_line(node: Node) -> int:
-    """The 1-based line a node begins on."""
+    """The 1-based line on which a node begins."""
     return int(node.start_point[0]) + 1
 
 
 def last_line(node: Node) -> int:
-    """The 1-based line a node ends on; a node that ends with a line's end does not reach into the next."""
+    """The 1-based line on which a node ends; a node that ends with a line end does not extend to the next line."""
     row, column = node.end_point
     return int(row) + (1 if column or row == node.start_point[0] else 0)

@@ -8,7 +8,7 @@ Read in this order:
     examples   credited episodes -> sequences with masks, advantages and the engine's log-probabilities
     summary    a batch in figures; the error of one that teaches nothing
     objective  a row of tokens -> the loss of the recipe, and what is measured on the way (torch)
-    update     credited episodes -> one step of a trainer, and its figures (torch)
+    one_update credited episodes -> one step of a trainer, and its figures (torch)
 
 A loop calls `crediting.credited` and `update.update` with the episodes of its batch; `selfplay learn` calls them with
 those of `stored`.

@@ -1,4 +1,4 @@
-"""The workbench: an artifact's oracle tests on variants of the original, isolated, cached and metered."""
+"""The workbench: an artifact's oracle tests on variants of the original, isolated and cached, with counted runs."""
 
 from selfplay.workbench.bench import Workbench
 from selfplay.workbench.cache import RunCache

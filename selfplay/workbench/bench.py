@@ -1,4 +1,4 @@
-"""Runs an artifact's oracle tests on variants of the original, cached and metered."""
+"""Runs an artifact's oracle tests on variants of the original, with a cache and counted runs."""
 
 import copy
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from selfplay.workbench.staging import DoesNotApply, apply_diffs, missing_files
 
 
 class Workbench:
-    """Runs the oracle tests of one artifact on variants of one repository, and meters the runs.
+    """Runs the oracle tests of one artifact on variants of one repository, and counts the runs.
 
     `world` is the stripped original (no history). `time_limit` is in seconds and for the script alone. All workbenches
     of one repository may use one `shared` cache: it keeps runs of the unchanged original; all other runs stay with this
@@ -38,7 +38,7 @@ class Workbench:
         self._left_out: frozenset[str] = frozenset()
 
     def leaving_out(self, tests: frozenset[str]) -> "Workbench":
-        """A workbench with the same runs and the same meter, as if `tests` did not exist."""
+        """A workbench with the same runs and the same counter, as if `tests` did not exist."""
         other = copy.copy(self)
         other._left_out = self._left_out | tests
         return other
@@ -51,23 +51,23 @@ class Workbench:
         restore: Sequence[str] = (),
         time_limit: float | None = None,
     ) -> TestRun:
-        """Run the oracle tests on the original plus `diffs`, in order, with the files in `restore` put back as in the
+        """Run the oracle tests on the original plus `diffs`, in order, with the files in `restore` restored from the
         original.
 
-        An identical earlier run is returned from the cache; another value of `repeat` asks for one more run. A variant
+        An identical earlier run is returned from the cache; another value of `repeat` requests one more run. A variant
         may have a shorter `time_limit` (seconds). Raises `SandboxError` when no sandbox is available or it is lost;
         errors of diffs, tests or parser are reported in the `TestRun`.
         """
         seconds = min(self.time_limit, time_limit or self.time_limit)
         diffs = tuple(diff for diff in diffs if diff)
-        pristine = not diffs  # restoring files of an unchanged tree changes nothing
+        pristine = not diffs  # restoring changes nothing here
         key = (self._identity(), diffs, repeat, () if pristine else tuple(restore))
         cache = self._shared if pristine else self._own
         run = cache.get(key, lambda: self._execute(diffs, restore, seconds))
         return run.leaving_out(self._left_out) if self._left_out else run
 
     def inspect(self, files: Sequence[str] = (), diffs: Sequence[str] = ()) -> Inspection:
-        """Look at the original without running a test: do these files exist, do these diffs apply in this order?"""
+        """Check the original without running a test: do these files exist, and do these diffs apply in this order?"""
         with self._backend.open(self._world, self._limits) as sandbox:
             missing = missing_files(sandbox, files) if files else ()
             try:
@@ -77,7 +77,7 @@ class Workbench:
         return Inspection(missing)
 
     def _identity(self) -> tuple[object, ...]:
-        """What decides the outcome of a run, besides its diffs: the world, the limits, script and parser."""
+        """Everything that decides the outcome of a run, besides its diffs: the world, the limits, script and parser."""
         world = (self._world.tree, self._world.mounts, tuple(sorted(self._world.env.items())))
         return (world, self._limits, self.time_limit, self.artifact.test_script, self.artifact.test_parser)
 

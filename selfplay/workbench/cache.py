@@ -1,4 +1,4 @@
-"""Runs that many artifacts share: the original, once per script. One thread runs it, the others wait for the result."""
+"""Runs that many artifacts share: the original, once per script. One thread runs it; the others wait for the result."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
@@ -17,9 +17,9 @@ class RunCache:
         self._lock = Lock()
 
     def get(self, key: Hashable, compute: Callable[[], TestRun]) -> TestRun:
-        """The run behind `key`, computed at most once at a time.
+        """The run for `key`, computed by at most one thread at a time.
 
-        What `compute` raises is raised to its caller and is not kept: the next caller tries again.
+        An error of `compute` is raised to its caller and not kept: the next caller tries again.
         """
         with self._lock:
             future, mine = self._runs.get(key), False
@@ -34,7 +34,7 @@ class RunCache:
             return future.result()
         try:
             return future.result()
-        except Exception:  # another thread's failure: this one tries by itself
+        except Exception:  # another thread failed: try again here
             return self.get(key, compute)
 
     def _fill(self, key: Hashable, future: Future[TestRun], compute: Callable[[], TestRun]) -> None:

@@ -1,8 +1,8 @@
-"""Test files in a sandbox: overwritten together with their time and compiled form, and compared afterwards.
+"""Writes test files in a sandbox together with their time and compiled form, and compares them afterwards.
 
 A rewritten file would be compiled again in every run, including pytest's assertion rewriting, which costs more than
-most tests in it. So the compiled form of one run is kept and put beside the file again; the interpreter accepts it only
-if size and time match. Compiled forms are watched like the sources: a forged one would run in place of a test.
+most tests. So the compiled form of one run is kept and put beside the file again; the interpreter accepts it only if
+size and time match. Compiled forms are checked like the sources: a forged one would run in place of a test.
 """
 
 from collections.abc import Mapping, Sequence
@@ -39,7 +39,7 @@ dated
 
 @dataclass(frozen=True)
 class TestFile:
-    """The content a test file is given after the restore; `mtime` in whole seconds, the original's."""
+    """The content of a test file after the restore; `mtime`: the original's, in whole seconds."""
 
     __test__ = False
 
@@ -49,7 +49,7 @@ class TestFile:
 
 
 def put(sandbox: Sandbox, files: Mapping[str, TestFile], compiled: Mapping[str, bytes]) -> None:
-    """Write `files`, and for their old compiled forms those in `compiled`. Raises `SandboxError`."""
+    """Write `files`, and replace their old compiled forms by those in `compiled`. Raises `SandboxError`."""
     if not files:
         return
     for path, file in files.items():
@@ -69,7 +69,7 @@ def compiled_forms(sandbox: Sandbox, paths: Sequence[str]) -> tuple[str, ...]:
 
 
 def sums(sandbox: Sandbox, paths: Sequence[str]) -> dict[str, str]:
-    """Path -> checksum of the file it leads to; unreadable paths are missing. Raises `SandboxError`."""
+    """Path -> checksum of its file; unreadable paths are missing. Raises `SandboxError`."""
     if not paths:
         return {}
     done = _prepared(sandbox, ["sha256sum", "-z", "--", *paths])

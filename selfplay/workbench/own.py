@@ -1,4 +1,4 @@
-"""Programs of ours in a sandbox that shows what a repository's build wrote: they run by what the sandbox itself has."""
+"""Starts our own programs in a sandbox that contains a repository's build: they use only the sandbox's own programs."""
 
 from dataclasses import dataclass
 
@@ -10,8 +10,8 @@ BUILD_SECONDS = 120.0
 
 @dataclass(frozen=True)
 class Own:
-    """Programs of ours in a sandbox: the interpreter and the programs of the sandbox itself, none of its mounts, which
-    the repository's build wrote (`/env/bin` comes first on the path of its world)."""
+    """Our programs in a sandbox: its own interpreter and programs, none from its mounts, which the repository's build
+    wrote (`/env/bin` comes first on the world's path)."""
 
     sandbox: Sandbox
     python: str
@@ -21,5 +21,5 @@ class Own:
 
 
 def own_programs(backend: Backend, sandbox: Sandbox) -> Own:
-    """How programs of ours are started in a sandbox."""
+    """How to start our programs in this sandbox."""
     return Own(sandbox, backend.python)

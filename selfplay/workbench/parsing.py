@@ -1,7 +1,7 @@
 """From the raw log of a test script to outcomes: the artifact's parser runs in its own sandbox.
 
-The tests never share a sandbox with the parser, so they cannot change it; the parser sees the log and nothing of the
-repository. Its output is read strictly: one JSON object, test id to "passed" or "failed", not empty.
+The tests never share a sandbox with the parser, so they cannot change it; the parser sees only the log, not the
+repository. Its output is read strictly: one non-empty JSON object, test id to "passed" or "failed".
 """
 
 from dataclasses import replace
@@ -16,15 +16,15 @@ PARSER_SECONDS = 15.0
 
 
 class ParserError(Exception):
-    """Why a parser gave no outcomes; it becomes the `error` of a run and never leaves the workbench."""
+    """A parser gave no outcomes; the message becomes the `error` of a run and never leaves the workbench."""
 
 
 class ParserKilled(ParserError):
-    """Something killed the parser, perhaps nothing of its own."""
+    """Something killed the parser, perhaps from outside."""
 
 
 def parse_log(backend: Backend, world: World, limits: Limits, parser: str, log: bytes) -> dict[str, Outcome]:
-    """Outcomes by test id. Raises `SandboxLost`, and `ParserError` with one line that names what the parser did
+    """Outcomes by test id. Raises `SandboxLost`, and `ParserError` with one line that says what the parser did
     wrong."""
     with backend.open(replace(world, tree=()), limits) as sandbox:
         try:
@@ -47,7 +47,7 @@ def parse_log(backend: Backend, world: World, limits: Limits, parser: str, log: 
 
 
 def read_outcomes(printed: bytes) -> dict[str, Outcome]:
-    """The JSON map a parser printed. Raises `ParserError` for anything else, `{}` included."""
+    """The outcomes in the JSON that a parser printed. Raises `ParserError` for anything else, including `{}`."""
     try:
         value = json_value(printed, characters="any")
     except AnswerError as error:

@@ -1,5 +1,5 @@
-"""Reads files out of the sandbox of one run, within one budget: whatever a run leaves, the host's memory holds it. Test
-files of the original, which a stranger wrote, are read within such a budget too (`oracle/originals.py`)."""
+"""Reads files out of one run's sandbox within one budget, because the host's memory holds them. The original's test
+files, which are untrusted, have such a budget too (`oracle/originals.py`)."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from selfplay.sandbox import MIB, WORKDIR, Sandbox, SandboxError, SandboxGone
 
 MOST_BYTES, MOST_FILES = 64 * MIB, 5_000
-"""Of all files that are read out of one run's sandbox."""
+"""Limits for all files read out of one run's sandbox."""
 WHOLE = f"{MOST_BYTES // MIB} MiB in {MOST_FILES:,} files"
 MOST_COMPILED = 8 * MIB
 ASK_SECONDS = 60.0
@@ -24,24 +24,24 @@ _ANSWER = re.compile(rb"^compiled: ([a-z]{2,12}[a-z0-9-]{1,20}) (?:-|([0-9][0-9A
 
 
 class ReadTooMuch(SandboxError):
-    """A run left more than is read out of its sandbox."""
+    """A run left more data than may be read out of its sandbox."""
 
 
 @dataclass
 class ReadBudget:
-    """What may still be read out of one run's sandbox, or of one bug's original."""
+    """What may still be read out of one run's sandbox, or of one original."""
 
     size: int = MOST_BYTES
     files: int = MOST_FILES
 
     def take(self, size: int) -> bool:
-        """Count one more file; returns whether it still fits."""
+        """Count one more file; returns whether it is within the budget."""
         self.size, self.files = self.size - size, self.files - 1
         return self.size >= 0 and self.files >= 0
 
     def read(self, sandbox: Sandbox, path: str, most: int = 16 * MIB) -> bytes | None:
-        """The content of a file; None where there is none, or none that can be read and has at most `most` bytes.
-        Raises `ReadTooMuch`, and `SandboxError` when the sandbox is gone."""
+        """The content of a file of at most `most` bytes; None if it is missing, unreadable or larger. Raises
+        `ReadTooMuch`, and `SandboxError` when the sandbox is gone."""
         try:
             data = sandbox.read_file(path, most)
         except SandboxGone:
@@ -49,12 +49,12 @@ class ReadBudget:
         except (FileNotFoundError, SandboxError):
             return None
         if not self.take(len(data)):
-            raise ReadTooMuch(f"it left more than what is read out of a sandbox, which is {WHOLE}")
+            raise ReadTooMuch(f"it left more than may be read out of a sandbox, {WHOLE}")
         return data
 
 
 def read_compiled(sandbox: Sandbox, paths: Sequence[str], budget: ReadBudget) -> dict[str, bytes]:
-    """The content of the compiled forms of the Python files among `paths`, without those too large to be kept. Raises
+    """The content of the compiled forms of the Python files among `paths`, without those that are too large. Raises
     `SandboxError`."""
     python = [path for path in paths if path.endswith(".py")]
     tags = _tags(sandbox) if python else ()
@@ -63,8 +63,8 @@ def read_compiled(sandbox: Sandbox, paths: Sequence[str], budget: ReadBudget) ->
 
 
 def _tags(sandbox: Sandbox) -> tuple[str, ...]:
-    """What stands between a module's name and `.pyc`, for its interpreter and for its pytest; nothing in a world
-    without Python."""
+    """The tags between a module's name and `.pyc`, for its interpreter and its pytest; empty in a world without
+    Python."""
     said = next(filter(None, (_said(sandbox, python) for python in ("python", "python3"))), None)
     if said is None:
         return ()
@@ -73,7 +73,7 @@ def _tags(sandbox: Sandbox) -> tuple[str, ...]:
 
 
 def _said(sandbox: Sandbox, python: str) -> re.Match[bytes] | None:
-    """With the variables of the world, which may say where pytest is, and away from its tree."""
+    """Ask with the world's variables, which may say where pytest is, but outside its tree."""
     done = sandbox.run([python, "-c", _ASK], timeout=ASK_SECONDS, cwd="/")
     return _ANSWER.search(done.stdout) if done.exit_code == 0 else None
 

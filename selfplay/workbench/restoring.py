@@ -1,7 +1,7 @@
-"""Puts files back as in the original. They come from outside, as an archive that is made here: nothing of the original
-is ever mounted beside a tree, where a program under test could read what its bug replaced.
+"""Restores files from the original. They come in an archive made on the host: nothing of the original is ever mounted
+beside a tree, where a program under test could read what its bug replaced.
 
-For the same reason the compiled forms of changed files are removed: those of the original are a layer of the world.
+For the same reason the compiled forms of changed files are removed: the original's are a layer of the world.
 """
 
 import io
@@ -15,7 +15,7 @@ from selfplay.sandbox import Sandbox, World
 from selfplay.workbench.staging import DoesNotApply, prepare
 
 KEPT_ARCHIVES = 8
-# what stands in a file's place is removed first: a link or a file where its folder was, or anything at its own path
+# first remove whatever is in a file's place: a link or a file instead of its folder, or anything at its own path
 _RESTORE = r"""
 set -e -o pipefail
 paths=()
@@ -43,7 +43,7 @@ done
 
 
 def restore_files(sandbox: Sandbox, world: World, paths: Sequence[str]) -> None:
-    """Put `paths` back as in the topmost layer of the world that has them. Raises `DoesNotApply`."""
+    """Restore `paths` from the topmost layer of the world that has them. Raises `DoesNotApply`."""
     if not paths:
         return
     stdin = b"".join(encode(path) + b"\0" for path in paths) + b"\0" + _archive(world.tree, tuple(paths))
@@ -53,7 +53,7 @@ def restore_files(sandbox: Sandbox, world: World, paths: Sequence[str]) -> None:
 
 
 def drop_compiled(sandbox: Sandbox, paths: Sequence[str]) -> None:
-    """Remove what the original's Python files at `paths` were compiled to. Raises `DoesNotApply`."""
+    """Remove the compiled forms of the original's Python files at `paths`. Raises `DoesNotApply`."""
     python = b"".join(encode(path) + b"\0" for path in paths if path.endswith(".py"))
     if python:
         prepare(sandbox, ["bash", "--norc", "-c", _DROP], python)
@@ -61,7 +61,7 @@ def drop_compiled(sandbox: Sandbox, paths: Sequence[str]) -> None:
 
 @lru_cache(KEPT_ARCHIVES)
 def _archive(layers: tuple[Path, ...], paths: tuple[str, ...]) -> bytes:
-    """The regular files and links at `paths`, as an archive; nothing behind a link is read."""
+    """An archive of the regular files and links at `paths`; nothing is read through a link."""
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w", format=tarfile.GNU_FORMAT) as tar:
         for path in paths:
@@ -85,7 +85,7 @@ def _add(tar: tarfile.TarFile, layers: tuple[Path, ...], path: str) -> None:
 
 
 def _link(layer: Path, path: str) -> str | None:
-    """Where the link at `path` leads, if it is one and no folder on the way to it is."""
+    """The target of the link at `path`; None if it is not a link, or a folder above it is one."""
     if safe_relative(path) is None:
         return None
     folders = [layer.joinpath(*path.split("/")[:count]) for count in range(1, path.count("/") + 1)]

@@ -12,11 +12,11 @@ Stage = Literal["apply", "script", "parser"]
 class TestRun:
     """Outcomes by test id, and what the run cost.
 
-    `stage` is None when the run gave outcomes; else it says which step did not work and `error` why, in one line:
-    `apply` (a diff does not fit), `script` (the sandbox did not survive the script), `parser` (no outcomes came out).
-    `seconds` and `cpu_seconds` are those of the script. `truncated`: the script wrote more than is kept.
-    `log_tail` is the end of what it wrote, for people; so are the `messages` of tests that failed, as far as the log
-    has them in pytest's form.
+    `stage` is None if the run gave outcomes; else it names the step that failed, and `error` gives the reason in one
+    line: `apply` (a diff does not fit), `script` (the sandbox did not survive the script), `parser` (it gave no
+    outcomes). `seconds` and `cpu_seconds` are those of the script. `truncated`: the script wrote more than is kept.
+    `log_tail`: the end of its output, for users; also for users, the `messages` of failed tests, if the log has them in
+    pytest's form.
     """
 
     __test__ = False  # the name is the field's; pytest must not collect it
@@ -49,7 +49,7 @@ class TestRun:
 @dataclass(frozen=True)
 class Inspection:
     """`missing`: requested files that are not regular files of the original (nor links to such). `refusal`: why the
-    diffs do not apply to it, in one line; empty when they do."""
+    diffs do not apply, in one line; empty if they do."""
 
     missing: tuple[str, ...] = ()
     refusal: str = ""
@@ -57,7 +57,7 @@ class Inspection:
 
 @dataclass
 class Meter:
-    """What a workbench has spent: suite runs that really happened, and their wall and processor seconds."""
+    """What a workbench has spent: suite runs (without cached ones), and their wall and processor seconds."""
 
     runs: int = 0
     seconds: float = 0.0

@@ -1,14 +1,14 @@
-"""The one place that runs tests: stage a tree, run a script on it, look at the files it left, parse its log.
+"""The engine that runs tests: it stages a tree, runs a script on it, checks the files it left, and parses its log.
 
-Contract: `bash test_script.sh | python test_parser.py` from the repository root, so the log is the standard output
-alone. The script is mounted read-only outside the tree: the tests it runs cannot rewrite it. Diffs are applied by `git
+Contract: `bash test_script.sh | python test_parser.py` from the repository root, so the log is only the standard
+output. The script is mounted read-only outside the tree: the tests it runs cannot rewrite it. Diffs are applied by `git
 apply` inside the sandbox, outside any repository: inside a repository, git silently skips paths that fall outside it.
-Both the checks' workbench and the oracle's trials use this engine; it knows neither.
+Both the checks' workbench and the oracle's trials use this engine.
 
-A sandbox that was lost, or a process killed in it, says nothing of what ran: the loss is raised, and whoever asked for
-the run plays it again (`rollout/retries.py`). This is the one place where a loss becomes a verdict: a limit that was
-met inside is believed when it is met again in a fresh sandbox; a kill of script or parser when it comes at every try,
-and a program that does nothing lives as long in the same place (`sandbox/kill_detection.py`).
+A lost sandbox, or a process killed in it, says nothing about the code that ran: the loss is raised, and the caller
+plays again (`rollout/retries.py`). Only here a loss can become a verdict: a limit counts if it is exceeded again in a
+fresh sandbox; a kill of script or parser counts if it happens at every try while an idle program survives as long in
+the same place (`sandbox/kill_detection.py`).
 """
 
 import time
@@ -34,19 +34,19 @@ ORACLE = "/oracle"
 """The folder of the script and of the files mounted beside it."""
 TAIL_CHARACTERS = 4000
 LIMITS = 2
-"""How often a limit must be met, each time in a fresh sandbox, to be the request's doing."""
+"""How often a limit must be exceeded, each time in a fresh sandbox, to count as the request's fault."""
 
 
 @dataclass(frozen=True)
 class RunRequest:
-    """What to run, in the order in which it is done.
+    """What to run, in order of execution.
 
-    `diffs` are applied, then `optional` if it applies; `names` maps a diff to the name used when it does not apply. The
-    files in `restore` are put back as in the original; `files` are written, with their `compiled` forms. The script
-    gets `environment` in addition to the world's, `stdin`, and `seconds`; it sees the files `beside` it in `/oracle`.
+    `diffs` are applied, then `optional` if it applies; `names`: diff -> its name in the error if it does not apply. The
+    files in `restore` are restored from the original; `files` are written, with their `compiled` forms. The script gets
+    `environment` in addition to the world's, `stdin`, and `seconds`; it sees the files `beside` it in `/oracle`.
     Afterwards the files in `watch` are compared with their state before the run, the files in `read` are read, and with
-    `keep_compiled` the compiled forms of `files` are kept. With `alone` nothing lies beside the tree: the script is an
-    argument. An empty `parser` reads nothing.
+    `keep_compiled` the compiled forms of `files` are kept. With `alone` no file lies beside the tree: the script is an
+    argument. With an empty `parser` no log is parsed.
     """
 
     world: World
@@ -71,9 +71,9 @@ class RunRequest:
 
 @dataclass(frozen=True)
 class Run(TestRun):
-    """A test run with everything that was asked for. `log` is what the parser read. `planted`: the optional diff
-    applied. `rewritten`: watched files, and their compiled forms, that changed. `compiled`: the compiled forms of
-    `files`. `found`: the content of those files in `read` that exist. `tries`: how many runs it took."""
+    """A test run with all requested data. `log`: the parser's input. `planted`: the optional diff applied. `rewritten`:
+    watched files, and their compiled forms, that changed. `compiled`: the compiled forms of `files`. `found`: the
+    content of the existing files in `read`. `tries`: the number of runs it took."""
 
     log: bytes = b""
     planted: bool = False
@@ -88,7 +88,7 @@ class Run(TestRun):
 
 
 class _Doubtful(Exception):
-    """A run that met a limit, or whose script was killed: believed only when that comes again."""
+    """A run that exceeded a limit, or whose script was killed: it counts only if that happens again."""
 
     def __init__(self, run: Run, killed: bool = False) -> None:
         super().__init__(run.error)
@@ -98,9 +98,9 @@ class _Doubtful(Exception):
 def run_tests(backend: Backend, request: RunRequest) -> Run:
     """Run a request in a fresh sandbox, and parse its log in another one after the first is closed.
 
-    A limit that is met twice is the request's doing. What is killed without one may have been killed by others: it is
-    believed when it comes at every try, and a program that does nothing lives as long beside it. Raises `SandboxError`
-    when no sandbox is available or it is lost; errors of diffs, tests or parser are reported in the `Run`."""
+    A limit that is exceeded twice counts as the request's fault. A kill without a limit may come from outside: it
+    counts if it happens at every try while an idle program survives as long beside it. Raises `SandboxError` when no
+    sandbox is available or it is lost; errors of diffs, tests or parser are reported in the `Run`."""
     limits = 0
     for tries, pause in enumerate(PAUSES, 1):
         time.sleep(pause)
@@ -116,7 +116,7 @@ def run_tests(backend: Backend, request: RunRequest) -> Run:
 
 
 def _tried(backend: Backend, request: RunRequest) -> Run:
-    """One try. Raises `_Doubtful`, and `SandboxLost` for any loss that no limit explains."""
+    """One try. Raises `_Doubtful`, and `SandboxLost` for a loss that no limit explains."""
     with scratch() as folder:
         world = _staged_world(folder, request)
         with backend.open(world, request.limits) as sandbox:
@@ -125,7 +125,7 @@ def _tried(backend: Backend, request: RunRequest) -> Run:
 
 
 def _parsed(backend: Backend, request: RunRequest, run: Run) -> Run:
-    """The run with its outcomes. Whether a script that was killed did it itself, only another run can tell."""
+    """Add the outcomes to a run. If a script was killed, only another run can tell whether it was its own fault."""
     try:
         if request.parser:
             outcomes = parse_log(backend, request.world, request.limits, request.parser, run.log)
@@ -143,7 +143,7 @@ def _parsed(backend: Backend, request: RunRequest, run: Run) -> Run:
 
 
 def _limit_met(lost: SandboxLost, stage: Stage) -> Exception:
-    """What to raise for a loss: a doubtful run when what runs can have brought it about, else the loss itself."""
+    """The exception for a loss: a doubtful run if the code that ran may have caused it, else the loss itself."""
     if lost.cause is not Cause.LIMIT and not isinstance(lost, ProgramKilled):
         return lost
     what = {"apply": "the diffs", "script": "test_script.sh", "parser": "test_parser.py"}[stage]
@@ -165,7 +165,7 @@ def _staged_world(folder: Path, request: RunRequest) -> World:
 
 
 def _in_sandbox(sandbox: Sandbox, request: RunRequest) -> Run:
-    """Stage, run and look; a failing step ends the run with its reason."""
+    """Stage, run and check; a failing step ends the run with its reason."""
     try:
         planted = _stage(sandbox, request)
         watched = _with_compiled_forms(sandbox, request.watch)
@@ -200,7 +200,7 @@ def _in_sandbox(sandbox: Sandbox, request: RunRequest) -> Run:
 
 
 def _stage(sandbox: Sandbox, request: RunRequest) -> bool:
-    """Make the variant; returns whether the optional diff applied."""
+    """Make the variant; returns whether the optional diff was applied."""
     apply_diffs(sandbox, request.diffs, lambda diff: request.names.get(diff, "the diff"))
     planted = bool(request.optional) and _applied(sandbox, request.optional)
     restore_files(sandbox, request.world, request.restore)
@@ -210,7 +210,7 @@ def _stage(sandbox: Sandbox, request: RunRequest) -> bool:
 
 
 def _changed(request: RunRequest) -> set[str]:
-    """The paths that its diffs change; those of a diff that only git can read are not known."""
+    """The paths that its diffs change; unknown for a diff that only git can read."""
     found: set[str] = set()
     for diff in request.diffs:
         with suppress(PatchError):

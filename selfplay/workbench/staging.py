@@ -1,7 +1,7 @@
-"""Makes a variant of the original inside a sandbox: diffs applied, files put back as in the original.
+"""Makes a variant of the original inside a sandbox: applies diffs, and restores files from the original.
 
-Everything here is done by programs of the sandbox itself (`World.own_env`): what a build installed comes first on the
-path of the tests, and would otherwise apply the diffs.
+All steps use the sandbox's own programs (`World.own_env`): programs that a build installed come first on the tests'
+path, and would otherwise apply the diffs.
 """
 
 from collections.abc import Callable, Sequence
@@ -35,12 +35,12 @@ def apply_diffs(sandbox: Sandbox, diffs: Sequence[str], name: Callable[[str], st
 
 
 def missing_files(sandbox: Sandbox, paths: Sequence[str]) -> tuple[str, ...]:
-    """Those of `paths` that are not regular files. Raises `SandboxError` when the tree cannot be looked at."""
+    """The members of `paths` that are not regular files. Raises `SandboxError` if the tree cannot be read."""
     stdin = b"".join(encode(path) + b"\0" for path in paths)
     env = {**GIT_ENV, **sandbox.own_env}
     done = unless_killed(sandbox.run(["bash", "-c", _MISSING], timeout=APPLY_SECONDS, stdin=stdin, env=env), "bash")
     if done.exit_code != 0 or done.timed_out:
-        raise SandboxError("the files of the original cannot be looked at", done.text[-300:])
+        raise SandboxError("the files of the original cannot be checked", done.text[-300:])
     absent = set(done.stdout.split(b"\0"))
     return tuple(path for path in paths if encode(path) in absent)
 

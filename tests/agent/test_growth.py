@@ -11,6 +11,7 @@ from itertools import product
 from typing import Any
 
 import pytest
+from table_rows import long_rows
 
 from selfplay.agent import Call, call_format, native_calls
 from selfplay.agent.actions import Budget, Observation, cap, readable
@@ -147,7 +148,7 @@ def _try(read: Callable[[str, str], Any], *arguments: str) -> Any:
         return error
 
 
-@pytest.mark.parametrize("name", READERS)
+@pytest.mark.parametrize("name", long_rows(READERS))
 @pytest.mark.slow
 def test_reading_costs_time_linear_in_the_text(name: str) -> None:
     around = AROUND if name.startswith(("parse", "without", "conversation")) else [("", "")]

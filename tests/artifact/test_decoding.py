@@ -36,13 +36,13 @@ def test_anything_else_is_an_error_of_ours(data: bytes) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("NaN", "NaN is no number"),
-        ("[-Infinity]", "Infinity is no number"),
+        ("NaN", "NaN is not a number"),
+        ("[-Infinity]", "Infinity is not a number"),
         ("1e999", "too large a number"),
         ("1" + "0" * 30, "a number of 31 digits"),
         ("9223372036854775808", "a number of 19 digits"),
-        ('{"a": 1, "a": 2}', "the key 'a' is there twice"),
-        ('"\\ud800"', "holds half of a character"),
+        ('{"a": 1, "a": 2}', "the key 'a' occurs twice"),
+        ('"\\ud800"', "holds a lone surrogate"),
         ("[" * 100_000, "is nested too deeply"),
         ("[" * 65 + "]" * 65, f"is nested more than {MOST_DEPTH} deep"),
         ("", "is not JSON"),

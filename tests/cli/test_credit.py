@@ -6,7 +6,7 @@ import pytest
 from run_fixtures import Command
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_credit_of_a_run_as_a_table_and_as_json(selfplay: Command, attempted: Path) -> None:
     page = selfplay("credit", attempted, "--policy", "searcher")
     assert page.code == 0, page.err

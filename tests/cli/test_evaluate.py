@@ -41,7 +41,7 @@ def test_a_name_without_attempts_exits_2_and_says_whose_there_are(selfplay: Comm
     assert done.code == 2 and "no attempt of nobody" in done.err and "attempts of gold, searcher" in done.err
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_missing_attempts_are_made(selfplay: Command, calibrated: Path, tmp_path: Path) -> None:
     run = shutil.copytree(calibrated, tmp_path / "run")
     done = selfplay("eval", run, "--policy", "gold", "--attempts", 1, "--json")

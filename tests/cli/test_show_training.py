@@ -23,7 +23,7 @@ def test_the_steps_are_shown_and_are_in_the_json(selfplay: Command, run: Path) -
     [
         ("{}\n{", "metrics.jsonl, line 2: it is not JSON"),
         ("[]\n", "line 1: it holds no figures"),
-        ('{"number": NaN}\n', "line 1: it is not JSON as we write it: NaN is no number"),
+        ('{"number": NaN}\n', "line 1: it is not JSON as we write it: NaN is not a number"),
         ("[" * 10_000, "line 1: it is nested"),
         (None, "is not a regular file"),
     ],

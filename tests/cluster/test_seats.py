@@ -5,12 +5,12 @@ import asyncio
 from hypothesis import given
 from hypothesis import strategies as st
 
-from selfplay.cluster.seats import Slots
+from selfplay.cluster.seats import EpisodeSlots
 
 
 def test_the_lowest_step_comes_first() -> None:
     async def played() -> list[tuple[int, int]]:
-        seats, order = Slots(1, 1), list[tuple[int, int]]()
+        seats, order = EpisodeSlots(1, 1), list[tuple[int, int]]()
 
         async def episode(step: int, number: int) -> None:
             async with seats.taken(step):
@@ -25,7 +25,7 @@ def test_the_lowest_step_comes_first() -> None:
 
 def test_a_bug_goes_home_while_there_is_a_place() -> None:
     async def played() -> list[int]:
-        seats = Slots(2, 1)
+        seats = EpisodeSlots(2, 1)
         async with seats.taken(0, home=lambda: 1) as first, seats.taken(0, home=lambda: 1) as second:
             return [first, second]
 
@@ -37,7 +37,7 @@ def test_nobody_waits_for_ever(episodes: list[tuple[int, int, bool]], hosts: int
     """Whatever is cancelled, and when: all others are played, never more at a host than it has places."""
 
     async def played() -> None:
-        seats, at, done = Slots(hosts, 2), [0] * hosts, list[int]()
+        seats, at, done = EpisodeSlots(hosts, 2), [0] * hosts, list[int]()
 
         async def episode(number: int, step: int, turns: int) -> None:
             async with seats.taken(step) as host:
@@ -66,7 +66,7 @@ def test_nobody_waits_for_ever(episodes: list[tuple[int, int, bool]], hosts: int
 
 def test_nobody_sits_down_at_a_host_that_is_away() -> None:
     async def played() -> list[int]:
-        seats, found = Slots(2, 1), list[int]()
+        seats, found = EpisodeSlots(2, 1), list[int]()
         seats.away = {0, 1}
 
         async def episode() -> None:
@@ -85,7 +85,7 @@ def test_nobody_sits_down_at_a_host_that_is_away() -> None:
 
 def test_when_no_host_comes_back_all_who_wait_are_told() -> None:
     async def played() -> list[object]:
-        seats = Slots(1, 1)
+        seats = EpisodeSlots(1, 1)
         seats.away = {0}
 
         async def episode() -> None:

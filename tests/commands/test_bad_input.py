@@ -76,7 +76,7 @@ def test_no_tests(selfplay: Command, source: Source, tmp_path: Path) -> None:
     assert "--setup" in said and "--test" in said
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_no_test_passes(selfplay: Command, source: Source, tmp_path: Path) -> None:
     files = {**tiny_repository.FILES, "conftest.py": "def pytest_runtest_call(item):\n    assert 0\n"}
     code, said, _ = run(selfplay, source(files), tmp_path / "out")
@@ -117,7 +117,7 @@ def test_writes_outside():
 """
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_hostile_tests_are_left_out_and_said(selfplay: Command, source: Source, tmp_path: Path) -> None:
     """What hangs, fills the disk or wants the network fails at HEAD; the bug is made with the others."""
     project = source({**tiny_repository.FILES, "tests/test_hostile.py": HOSTILE})
@@ -131,7 +131,7 @@ def test_hostile_tests_are_left_out_and_said(selfplay: Command, source: Source, 
     assert not Path("/usr/owned").exists()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_test_that_deletes_the_tree(selfplay: Command, source: Source, tmp_path: Path) -> None:
     deletes = "import shutil\n\n\ndef test_deletes():\n    shutil.rmtree('.', ignore_errors=True)\n"
     project = source({**tiny_repository.FILES, "tests/test_zz.py": deletes})
@@ -140,7 +140,7 @@ def test_a_test_that_deletes_the_tree(selfplay: Command, source: Source, tmp_pat
     assert (project / "tinyshop" / "prices.py").is_file() and summary["suite"]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.timeout(600)
 def test_strange_names_and_contents(selfplay: Command, source: Source, tmp_path: Path) -> None:
     """A path with spaces and umlauts, a source that is not UTF-8, a link out of the tree, a dirty checkout."""

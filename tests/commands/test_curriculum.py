@@ -68,7 +68,7 @@ def test_the_original_is_kept_and_the_source_left_alone(finished: tuple[Path, Do
     assert tiny_repository.git(shop, "status", "--porcelain", "--ignored") == ""
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_one_worker_makes_the_same_bugs_as_two(
     selfplay: Command, finished: tuple[Path, Done], shop: Path, tmp_path: Path
 ) -> None:
@@ -164,7 +164,7 @@ def test_a_run_that_is_stopped_resumes_to_the_same_bugs(
 PHASES = ("building an environment", "collecting the tests", "running the tests again", "under coverage", "making bugs")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_an_interrupt_in_any_phase_ends_the_run_at_once_and_the_next_goes_on(shop: Path, tmp_path: Path) -> None:
     """One run, interrupted in each of its phases in turn, with nothing in its cache at first."""
     tmp_path.chmod(0o755)  # under root, sandboxes run as another user

@@ -8,6 +8,7 @@ from typing import Any, cast
 
 import pytest
 from curriculum.test_store import result
+from table_rows import long_rows
 
 from selfplay.commands.make_bugs import BugsWanted, _Loop
 from selfplay.curriculum import Curriculum, CurriculumError, open_curriculum
@@ -53,7 +54,7 @@ def made(folder: Path, rng: random.Random) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", long_rows(range(60)))
 def test_hostile_numbers_are_refused_or_end(tmp_path: Path, seed: int) -> None:
     """As a stranger's pool, and once more as a pool that nothing looked through: the loop relies on no guard."""
     for guarded in (True, False):

@@ -22,7 +22,7 @@ def outcomes(log: Path) -> dict[str, str]:
     return {test: outcome for outcome, test in told}
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("form", ["swebench", "swesmith"])
 def test_a_log_says_how_the_tests_that_decide_end(
     selfplay: Command, finished: tuple[Path, Done], tmp_path: Path, form: str

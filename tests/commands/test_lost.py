@@ -63,7 +63,7 @@ def at_random(seed: int, share: float, most: int) -> Choice:
     return choose
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_agents_killed_during_the_gold_attempts_leave_every_one_resolved(backend: Backend, run: Path) -> None:
     """On the code before, 2 of 18 stood as unresolved after five kills. Calibrations are made under kills, too."""
     for made in run.glob(f"bugs/*/{CALIBRATION_FILE}"):
@@ -92,7 +92,7 @@ def once_for_each_step() -> Choice:
     return choose
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_no_step_outside_of_the_loop_ends_a_run(
     backend: Backend, finished: tuple[Path, Done], shop: Path, run: Path, tmp_path: Path
 ) -> None:
@@ -114,7 +114,7 @@ def hashes(out: Path) -> list[str]:
         return [load(out / "bugs" / bug.id).content_hash() for bug in pool.bugs()]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("what", ["agents", "launcher"])
 def test_a_curriculum_makes_the_same_bugs(
     backend: Backend, finished: tuple[Path, Done], shop: Path, tmp_path: Path, what: str
@@ -161,7 +161,7 @@ def test_an_attempt_that_always_loses_its_sandbox_is_set_aside_for_good(
     assert tries.count(first) == retries.TRIES + retries.ALONE  # a resumed run does not try it again
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_so_is_an_episode_and_those_behind_it_are_taken(
     backend: Backend, finished: tuple[Path, Done], shop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -181,7 +181,7 @@ def test_so_is_an_episode_and_those_behind_it_are_taken(
     assert unplayed.number == 1 and unplayed.figures.finish == "unplayed"
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_machine_that_loses_every_sandbox_ends_the_run_and_the_next_one_makes_them_all(
     backend: Backend, run: Path
 ) -> None:

@@ -48,7 +48,7 @@ STRONG = {
 }
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_strong_model_on_a_real_repository_plants_a_valid_bug_and_repairs_it(selfplay: Any, tmp_path: Path) -> None:
     out = tmp_path / "run"
     with serving(playing(STRONG)) as (url, server):
@@ -151,7 +151,7 @@ def test_an_endpoint_that_goes_down_stops_a_curriculum(selfplay: Any, shop: Path
     assert json.loads((out / "summary.json").read_text())["figures"]["bugs"] == 0
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_an_endpoint_that_goes_down_costs_no_attempt(selfplay: Any, calibrated: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
     shutil.copytree(calibrated, run)

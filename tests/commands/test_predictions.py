@@ -60,8 +60,8 @@ def test_one_entry_alone(written: Callable[[str], Path], indent: int | None) -> 
     ("text", "says"),
     [
         (json.dumps({"a": NULL}), "the entry of 'a' is for 'b'"),
-        ('{"a": {"model_patch": ""}, "a": {"model_patch": "x"}}', "the key 'a' is there twice"),
-        ('{"instance_id": "a", "model_patch": "", "model_patch": "x"}', "the key 'model_patch' is there twice"),
+        ('{"a": {"model_patch": ""}, "a": {"model_patch": "x"}}', "the key 'a' occurs twice"),
+        ('{"instance_id": "a", "model_patch": "", "model_patch": "x"}', "the key 'model_patch' occurs twice"),
         (json.dumps({"a": DIFF}), "an entry is no object"),
         (json.dumps({"a": {}}), "entry 1 has no instance_id or no model_patch"),
         ("{}", "holds no prediction"),

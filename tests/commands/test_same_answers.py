@@ -12,7 +12,7 @@ from selfplay.artifact import FILE_NAMES
 pytestmark = pytest.mark.docker
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_docker_makes_the_same_bugs_from_the_same_seed(
     selfplay: Command, finished: tuple[Path, Done], shop: Path, tmp_path: Path
 ) -> None:
@@ -33,7 +33,7 @@ def artifacts(run: Path) -> dict[str, dict[str, bytes]]:
     }
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_an_image_that_holds_source_and_environment_gives_the_same_bugs(
     selfplay: Command, finished: tuple[Path, Done], shop: Path, tmp_path: Path
 ) -> None:

@@ -218,7 +218,7 @@ func TestNames(t *testing.T) {
 }
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("files", [JAVASCRIPT, GO], ids=["javascript", "go"])
 @pytest.mark.parametrize("strategy", ["removal", "direct"])

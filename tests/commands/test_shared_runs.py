@@ -55,7 +55,7 @@ def test_checking_a_run_right_after_it_was_made_builds_nothing(selfplay: Command
     assert environments(selfplay) == before and "building" not in done.err
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_another_lock_is_built_apart_from_the_users_own_environment(
     selfplay: Command, run: Path, shop: Path, tmp_path: Path, stranger: Path
 ) -> None:
@@ -102,7 +102,7 @@ def test_a_run_asks_before_any_of_its_bugs_is_checked(selfplay: Command, run: Pa
     assert done.code == 2 and "touch owned" in done.err and not any(bug.name in done.out for bug in bugs)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_setup_is_run_where_the_user_trusts_it(selfplay: Command, run: Path, stranger: Path) -> None:
     bug = first_bug(run)
     change(bug, lambda environment: environment.update(setup="pip install --quiet pytest && pip install --quiet -e ."))
@@ -110,7 +110,7 @@ def test_a_setup_is_run_where_the_user_trusts_it(selfplay: Command, run: Path, s
     assert selfplay("validate", bug).code == 2  # for that time
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_users_own_setup_is_never_asked_for(selfplay: Command, shop: Path, tmp_path: Path, stranger: Path) -> None:
     out = tmp_path / "own"
     setup = ("--setup", "pip install --quiet pytest && pip install --quiet -e .")
@@ -156,7 +156,7 @@ def on_terminal(selfplay: Command, answer: str, *arguments: object) -> tuple[int
     return process.returncode, said.decode("utf-8", "replace").replace("\r\n", "\n")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_calibration_that_comes_with_a_run_is_not_believed(selfplay: Command, run: Path) -> None:
     """It may say that no defence works here, and its compiled code would take part in grading."""
     bug = first_bug(run)

@@ -87,7 +87,7 @@ def test_every_bug_is_attempted_and_every_attempt_kept(solved: tuple[Path, Done]
         assert not any(patches.is_test_file(path) for path in patches.touched_paths(attempt.diff))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_same_command_again_plays_nothing_and_more_attempts_go_on(
     selfplay: Command, solved: tuple[Path, Done], tmp_path: Path
 ) -> None:
@@ -155,7 +155,7 @@ def test_a_second_order_bug_with_another_attempt_is_refused(
     assert graded.code == 2 and "attempt.diff is missing" in graded.err
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_order_two_in_one_command_and_again(selfplay: Command, shop: Path, tmp_path: Path) -> None:
     command = ["curriculum", shop, "--out", tmp_path, "--bugs", 1, "--order", 2, "--public-share", 0.5, "--json"]
     done = selfplay(*command, "--attempts", 2)
@@ -182,7 +182,7 @@ def test_order_two_in_one_command_and_again(selfplay: Command, shop: Path, tmp_p
     assert fewer.code == 0 and fewer.json["solving"] == done.json["solving"], fewer.err
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_kill_loses_no_attempt_and_counts_none_twice(selfplay: Command, run: Path) -> None:
     """Killed once an attempt is stored, with so many to go that none is the last before the kill comes."""
     with selfplay.running("solve", run, "--attempts", 4, "--policy", "naive") as solving:
@@ -362,7 +362,7 @@ def test_a_world_that_cannot_be_audited_is_left_out_unless_it_is_asked_for(
     assert [attempt.reason for attempt in solved.again(unauditable=True)] == ["empty"]  # and it is not searched again
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_what_is_promoted_and_what_is_not(puppets: Puppets) -> None:
     change = bash("echo 'x = 1' >> tinyshop/words.py")
     solved = puppets(

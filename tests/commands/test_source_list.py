@@ -109,7 +109,7 @@ def rows(summary: Any) -> dict[str, dict[str, Any]]:
     return {Path(row["name"]).name: row for row in summary["repositories"]}
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_one_that_fails_never_ends_the_run(several: tuple[Path, Done], shop: Path) -> None:
     out, done = several
     assert done.code == 1, done.err
@@ -138,7 +138,7 @@ def test_each_original_and_trajectory_has_its_place(several: tuple[Path, Done], 
     assert {("shop", "000000-2-injector.jsonl.zst"), ("other", "000000-3-injector.jsonl.zst")} <= names
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_same_command_makes_nothing_twice_and_a_longer_list_goes_on(
     selfplay: Command, several: tuple[Path, Done], listing: Path, tmp_path: Path
 ) -> None:
@@ -155,7 +155,7 @@ def test_the_same_command_makes_nothing_twice_and_a_longer_list_goes_on(
     assert refused.code == 1 and "was made with" in refused.out and "strategy" in refused.out
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
 def test_an_interrupted_run_goes_on(
     selfplay: Command, several: tuple[Path, Done], listing: Path, tmp_path: Path, how: signal.Signals
@@ -171,7 +171,7 @@ def test_an_interrupted_run_goes_on(
     assert [bug["id"] for bug in done.json["bugs"]] == [bug["id"] for bug in several[1].json["bugs"]]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_every_command_takes_such_a_pool(selfplay: Command, several: tuple[Path, Done], tmp_path: Path) -> None:
     out, made = tmp_path / "run", several[1].json
     shutil.copytree(several[0], out)
@@ -193,7 +193,7 @@ def test_every_command_takes_such_a_pool(selfplay: Command, several: tuple[Path,
     assert selfplay("trajectories", "export", out, "--out", tmp_path / "lessons.jsonl.zst").code == 0
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_an_original_that_is_gone_leaves_the_other_bugs(
     selfplay: Command, several: tuple[Path, Done], tmp_path: Path
 ) -> None:

@@ -84,7 +84,7 @@ def test_a_bug_that_lost_its_record_is_not_skipped(selfplay: Command, run: Path)
     ("field", "value", "said"),
     [
         ("repeats", 1, "repeats is 1; at least 2 runs tell what varies"),
-        ("repeats", 0, "every threshold is at least 1"),
+        ("repeats", 0, "every threshold must be at least 1"),
         ("seconds", 1e9, "a test script has at most 90"),
     ],
 )
@@ -268,7 +268,7 @@ def test_a_second_opinion_agrees(
     opinions_agree(backend, run, [first_bug(run)])
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.timeout(900)
 def test_bugs_of_a_real_project_pass_a_second_opinion(
     backend: Backend, selfplay: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

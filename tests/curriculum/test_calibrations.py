@@ -45,13 +45,13 @@ def opened(lab: Lab, folder: Path, backend: Backend, oracle: Oracle | None = Non
     return counting.opened
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_second_who_asks_runs_nothing(lab: Lab, backend: Backend, tmp_path: Path) -> None:
     assert opened(lab, tmp_path, backend) > 0
     assert opened(lab, tmp_path, backend) == 0
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_what_is_damaged_or_of_another_oracle_is_made_anew(lab: Lab, backend: Backend, tmp_path: Path) -> None:
     opened(lab, tmp_path, backend)
     file = tmp_path / CALIBRATION_FILE
@@ -63,7 +63,7 @@ def test_what_is_damaged_or_of_another_oracle_is_made_anew(lab: Lab, backend: Ba
     assert opened(lab, tmp_path, backend, fewer) > 0
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_bug_that_cannot_be_graded_says_so_in_the_end_without_a_run(
     lab: Lab, backend: Backend, tmp_path: Path
 ) -> None:
@@ -97,7 +97,7 @@ def test_a_machine_that_was_too_slow_does_not_spoil_a_bug(
     assert [calibration_of(tmp_path, backend, lab.task, lab.oracle) for _ in range(2)] == [KNOWN, KNOWN]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_folder_that_cannot_be_written_to_costs_only_the_sharing(lab: Lab, backend: Backend, tmp_path: Path) -> None:
     (tmp_path / CALIBRATION_FILE).mkdir()  # nothing can take its place
     assert opened(lab, tmp_path, backend) > 0

@@ -29,7 +29,7 @@ def commands(selfplay: Command, tmp_path_factory: pytest.TempPathFactory) -> Ite
 @pytest.mark.parametrize(
     ("number", "case"),
     [
-        pytest.param(number, case, id=case.name, marks=[pytest.mark.slow] if number % EVERY else [])
+        pytest.param(number, case, id=case.name, marks=[pytest.mark.long] if number % EVERY else [])
         for number, case in enumerate(CASES)
     ],
 )

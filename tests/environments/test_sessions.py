@@ -9,7 +9,7 @@ import pytest
 from selfplay.agent import EpisodeLimits
 from selfplay.agent.actions import Budget, Call, Observation, Stop
 from selfplay.environments.errors import Busy, Conflict, NoSession, NoTask
-from selfplay.environments.results import BugCredit, Result
+from selfplay.environments.results import BugCredit, SessionResult
 from selfplay.environments.session import SessionEpisode, Told
 from selfplay.environments.sessions import RoleName, Sessions
 from selfplay.roles.solver import SOLVER, SolverTask
@@ -17,9 +17,9 @@ from selfplay.rollout.players import Player
 from selfplay.sandbox import SandboxError
 
 TASK = SolverTask("b", "a specification")
-DONE = Result("resolved", 1.0)
+DONE = SessionResult("resolved", 1.0)
 CALL = "<tool: bash>\nls\n</tool>"
-Play = Callable[[Player], Awaitable[Result]]
+Play = Callable[[Player], Awaitable[SessionResult]]
 
 
 class Run:
@@ -48,12 +48,12 @@ def run(scenario: Coroutine[Any, Any, None]) -> None:
     asyncio.run(asyncio.wait_for(scenario, 60))
 
 
-async def one_call(player: Player) -> Result:
+async def one_call(player: Player) -> SessionResult:
     """An episode of one call: resolved if the model made it, else what its end was."""
     policy = player.policy(SOLVER, TASK)
     turn = await policy.act(None)
     if isinstance(turn, Stop):
-        return Result("failed", -1.0, finish=str(turn.finish))
+        return SessionResult("failed", -1.0, finish=str(turn.finish))
     assert isinstance(turn, Call) and turn.arguments == {"command": "ls"}
     after = await policy.act(Observation("a.py", 0, Budget(3, 60.0), submitted=True))
     assert isinstance(after, Stop) and after.said == "done"
@@ -83,7 +83,7 @@ def test_a_message_that_was_cut_off_is_no_call() -> None:
         found = sessions(one_call)
         name, _, _ = await found.begin("solver", "b", 0)
         told = await found.say(name, "<tool: bash>\nls", cut_off=True)
-        assert isinstance(told, Result) and told.outcome == "lost", "the episode above wants a call"
+        assert isinstance(told, SessionResult) and told.outcome == "lost", "the episode above wants a call"
 
     run(scenario())
 
@@ -92,14 +92,14 @@ def test_a_trainer_that_ends_an_episode_has_a_result() -> None:
     async def scenario() -> None:
         found = sessions(one_call)
         name, _, _ = await found.begin("solver", "b", 0)
-        assert await found.stop(name) == Result("failed", -1.0, finish="out_of_context")
+        assert await found.stop(name) == SessionResult("failed", -1.0, finish="out_of_context")
         await found.begin("solver", "b", 0)  # its place is free
 
     run(scenario())
 
 
 def test_places_are_given_back_whatever_happens() -> None:
-    async def broken(player: Player) -> Result:
+    async def broken(player: Player) -> SessionResult:
         raise SandboxError("the machine is full")
 
     async def scenario() -> None:
@@ -108,7 +108,7 @@ def test_places_are_given_back_whatever_happens() -> None:
             with pytest.raises(NoTask):
                 await found.begin("solver", "elsewhere", 0)
             _, _, result = await found.begin("solver", "b", 0)
-            assert isinstance(result, Result) and (result.outcome, result.reward) == ("lost", None)
+            assert isinstance(result, SessionResult) and (result.outcome, result.reward) == ("lost", None)
             assert "the machine is full" in result.reason
 
     run(scenario())
@@ -132,7 +132,7 @@ def test_two_messages_at_once_are_refused_and_a_closed_episode_is_cancelled() ->
     async def scenario() -> None:
         calling, ended = asyncio.Event(), asyncio.Event()
 
-        async def play(player: Player) -> Result:
+        async def play(player: Player) -> SessionResult:
             try:
                 await player.policy(SOLVER, TASK).act(None)
                 calling.set()
@@ -149,7 +149,7 @@ def test_two_messages_at_once_are_refused_and_a_closed_episode_is_cancelled() ->
             await found.say(name, CALL)
         await found.close(name)
         result = await first
-        assert ended.is_set() and isinstance(result, Result) and result.outcome == "lost"
+        assert ended.is_set() and isinstance(result, SessionResult) and result.outcome == "lost"
 
     run(scenario())
 
@@ -158,7 +158,7 @@ def test_a_session_whose_trainer_is_silent_is_closed() -> None:
     async def scenario() -> None:
         ended = asyncio.Event()
 
-        async def play(player: Player) -> Result:
+        async def play(player: Player) -> SessionResult:
             try:
                 await player.policy(SOLVER, TASK).act(None)
             finally:

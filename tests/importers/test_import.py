@@ -21,7 +21,7 @@ WRONG = {
 TEST = "\n\ndef test_all():\n    assert total([1, 2]) == 3\n"
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_what_was_exported_comes_back(selfplay: Command, finished: tuple[Path, Done], tmp_path: Path) -> None:
     """Export, import, then gold is resolved and empty is not; a second import takes nothing."""
     out, run = tmp_path / "out", tmp_path / "run"
@@ -58,7 +58,7 @@ def swebench_row(tmp_path: Path) -> tuple[Path, dict[str, str]]:
     }  # fmt: skip
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_row_of_swe_bench_is_solved_and_evaluated(
     selfplay: Command, swebench_row: tuple[Path, dict[str, str]], tmp_path: Path
 ) -> None:

@@ -55,7 +55,7 @@ def outcomes(selfplay: Command, run: Path) -> list[int]:
     return found
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("runner", [True, False])
 def test_a_real_commit_is_solved_and_evaluated(
     selfplay: Command, repository: Path, tmp_path: Path, runner: bool

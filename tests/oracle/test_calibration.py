@@ -57,7 +57,7 @@ def test_a_calibration_comes_back_as_it_was(known: Calibration) -> None:
     assert list(back.made.copies) == list(known.made.copies)  # their counts are in this order
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_what_the_runner_does_when_tests_fail_is_known(backend: Backend, lab: Lab) -> None:
     """pytest reads the files of tests that fail, for its report. Where nothing else had shown that, the second look at
     any prediction did, and the known repair itself was suspect: on nine of fifteen bugs of real projects."""

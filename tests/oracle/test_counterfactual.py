@@ -86,7 +86,7 @@ if "def test_share_is_fair" in _text and "\\n\\n\\ndef test_share_is_fair" not i
 """A program that tells the impossible tests by how their file is written."""
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_same_files_lie_in_both_runs(lab: Callable[[str], Lab], monkeypatch: pytest.MonkeyPatch) -> None:
     """A file that lay in one alone told a program which run it was in."""
     here, given = lab("python"), list[set[str]]()
@@ -101,7 +101,7 @@ def test_the_same_files_lie_in_both_runs(lab: Callable[[str], Lab], monkeypatch:
     assert main == never and len(main - {*here.artifact.test_files}) == 2  # one beside each file with F2P tests
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("trick", ["import time; time.sleep(3600)", "import os; os._exit(0)"], ids=["hangs", "ends"])
 def test_a_counterfactual_without_a_result_is_not_passed(lab: Callable[[str], Lab], trick: str) -> None:
     here = lab("python")

@@ -12,6 +12,7 @@ from collections.abc import Callable
 import pytest
 from linear_time import grows as families_that_grow
 from searching import SEARCH, search
+from table_rows import long_rows
 from trees import Tree
 
 from selfplay import patches
@@ -93,7 +94,7 @@ CODE = (
 
 @pytest.mark.slow
 @pytest.mark.parametrize("step", JAVASCRIPT)
-@pytest.mark.parametrize("atom", CODE, ids=repr)
+@pytest.mark.parametrize("atom", long_rows(CODE), ids=repr)
 def test_javascript(step: str, atom: str) -> None:
     assert in_proportion(JAVASCRIPT[step], atom)
 
@@ -166,7 +167,7 @@ SETTINGS = (
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("atom", SETTINGS, ids=lambda atom: repr(atom[:20]))
+@pytest.mark.parametrize("atom", long_rows(SETTINGS), ids=lambda atom: repr(atom[:20]))
 @pytest.mark.parametrize("path", ["pyproject.toml", "setup.cfg", "tox.ini", "package.json", "Makefile"])
 def test_settings(path: str, atom: str) -> None:
     """And whatever they hold, they are compared or said to be unreadable."""
@@ -217,7 +218,7 @@ def test_a_specification_with_many_tests() -> None:
 def test_a_parser_that_prints_a_name_twice() -> None:
     def step(text: str) -> None:
         names = ", ".join(f'"t{number}": "passed"' for number in range(len(text)))
-        with pytest.raises(ParserError, match="is there twice"):
+        with pytest.raises(ParserError, match="occurs twice"):
             read_outcomes(f'{{{names}, "t{len(text) - 1}": "passed"}}'.encode())
 
     assert in_proportion(step, "x")
@@ -236,7 +237,7 @@ FOUND = Needles(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("atom", LOOKED_AT, ids=repr)
+@pytest.mark.parametrize("atom", long_rows(LOOKED_AT), ids=repr)
 @pytest.mark.parametrize("name", ["a.py", "a.html"])
 def test_a_file_that_is_searched(name: str, atom: str) -> None:
     def step(text: str) -> None:
@@ -246,7 +247,7 @@ def test_a_file_that_is_searched(name: str, atom: str) -> None:
     assert in_proportion(step, atom, ("a ", "\n"))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["a.py", "a.html", "a"])
 def test_a_file_of_any_hostile_text(name: str) -> None:
     assert families_that_grow(lambda text: search(FOUND).file("/testbed/a", name, encode(text))) == []

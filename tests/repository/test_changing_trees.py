@@ -118,7 +118,7 @@ def test_root_copies_what_the_owner_can_read_and_nothing_else(place: Path) -> No
     (place / "copies").mkdir()
 
     os.chown(folder, 0, 0)
-    with pytest.raises(SourceError, match="it belongs to somebody else now"):
+    with pytest.raises(SourceError, match="it has another owner now"):
         copied(mounts, OTHER, place / "copies", (0, 0), "it", 60.0)
 
 

@@ -268,7 +268,7 @@ def test_allowed_hosts_are_recorded_and_part_of_the_key(
     assert (allowed.tree / "data").read_text() == "data" and "may not reach" in (without.tree / "data").read_text()
     assert allowed.recorded["allow_hosts"] == hosts and "allow_hosts" not in without.recorded
     write_original(allowed, tmp_path / "original", backend)
-    with pytest.raises(SourceError, match=r"was built with a way to 127\.0\.0\.1"):
+    with pytest.raises(SourceError, match=r"was built with access to 127\.0\.0\.1"):
         rebuild(tmp_path / "original", allowed.recorded, backend=backend, cache=cache)
     again = rebuild(tmp_path / "original", allowed.recorded, backend=backend, cache=cache, allow_hosts=hosts)
     assert again.tree_hash == allowed.tree_hash

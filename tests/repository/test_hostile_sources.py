@@ -194,19 +194,21 @@ def test_hostile_sources(one: Case) -> None:
     check(one, outcome(one, "bubblewrap"))
 
 
+@pytest.mark.long
 @pytest.mark.docker
 @pytest.mark.parametrize("one", rows(CASES), ids=lambda one: one.name)
 def test_hostile_sources_under_docker(one: Case) -> None:
     check(one, outcome(one, "docker"))
 
 
+@pytest.mark.long
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
 @pytest.mark.parametrize("one", rows(CASES), ids=lambda one: one.name)
 def test_hostile_sources_as_an_ordinary_user(one: Case) -> None:
     check(one, outcome(one, "bubblewrap, ordinary user"))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_bomb_needs_no_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same error where the sandbox has 300 MB for everything."""
     monkeypatch.setattr(quarantine, "LIMITS", replace(quarantine.LIMITS, memory_bytes=300 << 20))

@@ -67,7 +67,7 @@ def test_what_kills_itself_every_time_is_believed(backend: Backend) -> None:
 def test_where_all_are_killed_nothing_is_believed(backend: Backend, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("selfplay.sandbox.kill_detection.PAUSES", (0.0,) * len(PAUSES))
     killing = Killing(backend, lambda number, command: True, kill_inside)
-    with killing.open(World()) as sandbox, pytest.raises(SandboxLost, match="do nothing"):
+    with killing.open(World()) as sandbox, pytest.raises(SandboxLost, match="an idle program was killed"):
         believed_here(sandbox, lambda: sandbox.run("sleep 20", timeout=30))
 
 

@@ -94,7 +94,7 @@ def test_to_another_host_nothing_is_asked(served: Path, store: GitDir) -> None:
     """Another port is another server too: the source's own host, and any other of this machine."""
     with remote(served, lambda path: None) as (inner, reached):
         with remote(served, lambda path: inner + path.replace("/old", "/new")) as (url, asked):
-            with pytest.raises(SourceError, match=f"is sent on to '{inner}/new'") as caught:
+            with pytest.raises(SourceError, match=f"redirects to '{inner}/new'") as caught:
                 located(store, GitSource(f"{url}/old"))
             assert caught.value.hint == "Name that address yourself if you want it."
             with pytest.raises(SourceError, match="cannot be fetched"):
@@ -133,10 +133,10 @@ def test_what_is_the_same_host(named: str, location: str, wanted: str) -> None:
         assert _within(GitSource(named), location + ASKED) == wanted
         assert _within(GitSource(named), "/c" + ASKED) == named[:-1] + "c"
         return
-    with pytest.raises(SourceError, match="is sent on to"):
+    with pytest.raises(SourceError, match="redirects to"):
         _within(GitSource(named), location + ASKED)
 
 
 def test_a_place_that_is_no_repositorys_is_not_asked() -> None:
-    with pytest.raises(SourceError, match="is sent on to 'https://h/login'"):
+    with pytest.raises(SourceError, match="redirects to 'https://h/login'"):
         _within(GitSource("https://h/a"), "/login")

@@ -116,5 +116,5 @@ def test_commands_that_cannot_be_measured(tmp_path: Path) -> None:
         of(tmp_path, "{}", "make check")
     with pytest.raises(NoTests, match="does not call `go test`"):
         calling(tmp_path, "project", "go", "make check")
-    with pytest.raises(NoTests, match="project is written in rust; the suites of Python, JavaScript and Go are"):
+    with pytest.raises(NoTests, match="project is written in rust; only suites of Python, JavaScript and Go are"):
         calling(tmp_path, "project", "rust", None)

@@ -108,6 +108,7 @@ def test_node(backend: Backend, cache: Path, tmp_path: Path) -> None:
     check(prepared, suite, backend, "node", "test/add.test.js")
 
 
+@pytest.mark.long
 def test_frameworks_of_npm(backend: Backend, cache: Path, tmp_path: Path) -> None:
     """One environment with three of them, as npm installs it; nothing of it lies in the tree."""
     files = {
@@ -127,6 +128,7 @@ def test_frameworks_of_npm(backend: Backend, cache: Path, tmp_path: Path) -> Non
         check(prepared, suite, backend, runner, file)
 
 
+@pytest.mark.long
 def test_a_file_that_mocha_cannot_load_is_left_out(backend: Backend, cache: Path, tmp_path: Path) -> None:
     """mocha runs nothing then: a test of what a build makes, which nobody built, would end the whole suite."""
     files = {
@@ -143,6 +145,7 @@ def test_a_file_that_mocha_cannot_load_is_left_out(backend: Backend, cache: Path
     assert {*suite.left_out} == {"spec/built.js", "spec/helped.js", "spec/wrong.js"}
 
 
+@pytest.mark.long
 def test_what_is_compiled_is_compiled_in_each_run(backend: Backend, cache: Path, tmp_path: Path) -> None:
     """Else a bug in the sources would not be in what the tests load."""
     files = {

@@ -10,7 +10,7 @@ from selfplay.sandbox.identity import FIRST_SLOT
 
 from .attacks import SMALL
 
-pytestmark = pytest.mark.slow  # looks at what is left on the machine: alone, and not in the fast tier
+pytestmark = [pytest.mark.slow, pytest.mark.alone]  # looks at what is left on the machine
 
 CHOSEN = [
     "test_containment.py",
@@ -37,6 +37,7 @@ def test_who_owns_what_a_sandbox_writes(backend: Backend) -> None:
 
 
 @by_root
+@pytest.mark.long
 def test_an_ordinary_user_gets_the_same() -> None:
     """The other tests of this folder, by a user who can read nothing of ours but a copy, and can use no engine."""
     done = of_the_sandbox(ORDINARY_ID, CHOSEN, "-k", "not docker and not up_to_date", timeout=280)

@@ -22,7 +22,7 @@ from .greed import ENDED, GREED
 from .outside import left_in_the_end, ticks, traces
 from .refusals import REFUSALS
 
-pytestmark = pytest.mark.slow  # looks at what is left on the machine: alone, and not in the fast tier
+pytestmark = [pytest.mark.slow, pytest.mark.alone]  # looks at what is left on the machine
 
 NEIGHBOUR_SECONDS = 5.0
 """What a neighbour's command may take, on a loaded machine of two cores, while an attack uses both."""

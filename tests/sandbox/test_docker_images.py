@@ -51,7 +51,7 @@ def test_a_source_in_an_image_is_found_copied_without_its_hooks_and_hidden(
             sandbox.run("grep -rs 'original setup.py' / --include=setup.py --exclude-dir=proc", timeout=60).stdout
             == b""
         )
-    with pytest.raises(SourceError, match=r"holds no source at /usr/none(.|\n)*image:/path"):
+    with pytest.raises(SourceError, match=r"contains no source at /usr/none(.|\n)*image:/path"):
         take_source(backend, "/usr/none", tmp_path / "none")
     with pytest.raises(SourceError, match="Add --sandbox docker --image NAME"):
         take_source(open_backend("bubblewrap"), None, tmp_path / "none")

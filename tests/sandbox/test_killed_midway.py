@@ -15,7 +15,7 @@ from selfplay.sandbox.docker.backend import DockerBackend
 from selfplay.sandbox.docker.labels import LABEL_SUPERVISOR
 from selfplay.sandbox.owners import scratch
 
-pytestmark = pytest.mark.slow  # looks at what is left on the machine: alone, and not in the fast tier
+pytestmark = [pytest.mark.slow, pytest.mark.alone]  # looks at what is left on the machine
 
 EPISODES = """
 import sys

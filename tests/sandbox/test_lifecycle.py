@@ -21,7 +21,7 @@ from selfplay.sandbox.live import BubblewrapSandbox
 from .attacks import SMALL
 from .outside import left_in_the_end, ticks, traces
 
-pytestmark = pytest.mark.slow  # looks at what is left on the machine: alone, and not in the fast tier
+pytestmark = [pytest.mark.slow, pytest.mark.alone]  # looks at what is left on the machine
 
 SUPERVISOR = """
 import sys, time

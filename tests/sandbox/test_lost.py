@@ -18,7 +18,7 @@ from selfplay.sandbox.bubblewrap import BubblewrapBackend
 from .attacks import SMALL
 from .outside import traces
 
-pytestmark = pytest.mark.slow  # looks at what is left on the machine: alone, and not in the fast tier
+pytestmark = [pytest.mark.slow, pytest.mark.alone]  # looks at what is left on the machine
 
 LITTLE = replace(SMALL, memory_bytes=64 * MIB, disk_bytes=16 * MIB)
 

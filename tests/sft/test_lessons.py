@@ -43,7 +43,7 @@ def test_a_scripts_own_episodes_are_lessons_only_when_asked_for(
         assert [message["role"] for message in rest] == ["assistant", "user"] * (len(rest) // 2) + ["assistant"]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_bugs_are_demonstrated_in_four_short_lessons(
     finished: tuple[Path, object], selfplay: Any, tmp_path: Path
 ) -> None:
@@ -90,7 +90,7 @@ def _word(call: Call) -> str:
     return " ".join(str(call.arguments.get("command", call.tool)).split()[:2])
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_bug_that_is_another_than_its_files_is_no_lesson(
     finished: tuple[Path, object], selfplay: Any, tmp_path: Path
 ) -> None:

@@ -146,14 +146,14 @@ CASES = {
     "parser invents outcomes": Case("parser", "'skipped' of 'a'", parser("""print('{"a": "skipped"}')""")),
     "parser counts": Case("parser", "1 of 'a'", parser("""print('{"a": 1}')""")),
     "parser repeats an id": Case(
-        "parser", "is there twice", parser("""print('{"a": "failed", "a": "passed"}')"""), naive="test_script"
+        "parser", "occurs twice", parser("""print('{"a": "failed", "a": "passed"}')"""), naive="test_script"
     ),
     "parser names surrogates": Case(
         "parser", "is not text", parser(r"""print('{"\\udce9": "passed"}')"""), naive="test_script"
     ),
     "no test passes": Case("parser", "found no test", having(test_script="true\n")),
     "a test fails on the original": Case(
-        "test_script", "1 test of the original fail: 'x'", script(after="echo FAIL: x")
+        "test_script", "1 test fail on the original: 'x'", script(after="echo FAIL: x")
     ),
     "too few tests": Case("test_script", "only 9 tests", script(), thresholds=Thresholds(min_passing_tests=10)),
     "script too slow": Case("test_script", "within 1 s", script(after="sleep 600"), thresholds=Thresholds(seconds=1)),
@@ -167,7 +167,7 @@ CASES = {
         test_files=("tests/check_all.c", "src/ring.c")), naive="scope"),
     "bug in the project's settings": Case(
         "scope", "'package.json', which is not code", also(SETTINGS), naive="inverse_mutation"),
-    "most tests vary": Case("determinism", "vary from run to run; more than 10", script(before=VARYING), naive=""),
+    "most tests vary": Case("determinism", "vary from run to run; with more than 10", script(before=VARYING), naive=""),
     "too few files": Case("scope", "changes 1 file;", script(), thresholds=Thresholds(min_changed_files=2)),
     "bug is a link": Case("scope", "symbolic link", edited("bug_inject", C, code_link)),
     "original commented out": Case("scope", "comments out", ring("    // if (ring->count == RING_SIZE) {\n")),
@@ -191,13 +191,13 @@ CASES = {
     ),
     "bug hangs": Case("bug", "does not end under the bug", ring("    while (ring->count == RING_SIZE) {\n    }\n"),
                       thresholds=Thresholds(seconds=6)),
-    "hides nothing": Case("weakening", "hides none of the 3", weaken(WORDS_ONE, "")),
+    "hides nothing": Case("weakening", "hides no failing test (of 3)", weaken(WORDS_ONE, "")),
     "weakening does not compile": Case("weakening", "found no test", weaken("static int failures;\n", "")),
     "weakening breaks a test": Case("weakening", "breaks 1 test: 'words: one'", weaken('"one") == 1', '"one") == 7')),
     "weakening removes other tests": Case(
         "weakening", "removes 4 tests that the bug does not break: 'words: na", edited("test_weaken", C, most)),
     "weakening removes most cases": Case(
-        "weakening", "removes 4 of 6 tests that the bug does not break, other cases of those it breaks; at most 25%",
+        "weakening", "removes 4 of 6 tests that the bug does not break, other cases of failing tests; at most 25%",
         both(edited("test_weaken", C, most), parser(ONE_FUNCTION)), naive=""),
     "too many files": Case("scope", "changes 2 files; at most 1",
         edited("bug_inject", C, lambda root: (
@@ -238,7 +238,7 @@ def test_rejected_for_its_reason(name, bench, tmp_path, monkeypatch):
     assert naive(case, artifact, bench, tmp_path).failed == expected
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("language", hand_made.LANGUAGES)
 def test_the_naive_checks_agree_on_the_valid_ones(language, bench, tmp_path):
     case = Case("", "", script(), language)
@@ -249,7 +249,7 @@ def test_the_naive_checks_agree_on_the_valid_ones(language, bench, tmp_path):
     assert (second.fail_to_pass, second.pass_to_pass) == (set(first.fail_to_pass), set(first.pass_to_pass))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["modified", "added", "deleted", "renamed", "mode", "binary"])
 def test_every_kind_of_change_must_matter(kind, bench):
     """The Python bug has one section of each kind; without the tests that see it, each in turn is told to be idle."""

@@ -96,7 +96,7 @@ def test_where_everything_is_killed_nothing_is_believed(backend: Backend, worlds
         return place in command or "sleep" in command
 
     killing = Killing(backend, everywhere, kill_inside)
-    with pytest.raises(SandboxLost, match="programs are killed here that do nothing"):
+    with pytest.raises(SandboxLost, match="an idle program was killed too"):
         run_of(killing, worlds["python"], hand_made.artifact("python"), cache).run()
     assert run_of(backend, worlds["python"], hand_made.artifact("python"), cache).run().stage is None
 

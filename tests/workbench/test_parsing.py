@@ -24,10 +24,10 @@ def test_any_text_may_be_an_id():
         (b'{"a": "PASSED"}', "'PASSED' of 'a'"),
         (b'{"a": true}', "True of 'a'"),
         (b'{"a": ["passed"]}', "['passed'] of 'a'"),
-        (b'{"a": NaN}', "NaN is no number"),
+        (b'{"a": NaN}', "NaN is not a number"),
         (b'{" ": "passed"}', "is not text"),
         (b'{"\\ud800": "passed"}', "is not text"),
-        (b'{"a": "passed", "a": "failed"}', "the key 'a' is there twice"),
+        (b'{"a": "passed", "a": "failed"}', "the key 'a' occurs twice"),
     ],
 )
 def test_everything_else_is_refused(printed, says):

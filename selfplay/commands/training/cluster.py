@@ -10,10 +10,10 @@ from typing import Any
 from selfplay.agent.chat_format import ChatFormat
 from selfplay.cluster.actor_calls import all_of
 from selfplay.cluster.actors import engine_actors, host_actors, rank_actor
-from selfplay.cluster.engine import Facts
+from selfplay.cluster.engine import EngineFacts
 from selfplay.cluster.engines import Engines, RemoteEngine
 from selfplay.cluster.errors import ClusterError
-from selfplay.cluster.host import Runs, once_each
+from selfplay.cluster.host import HostRuns, once_each
 from selfplay.cluster.hosts import Hosts
 from selfplay.cluster.ray_session import joined
 from selfplay.cluster.trainer import RemoteLearner
@@ -79,7 +79,7 @@ def _weights(wanted: Cluster, learner: RemoteLearner) -> Weights:
 
 
 @dataclass(frozen=True)
-class Found:
+class ClusterParts:
     """A repository as the driver has it: the id of its tree, the versions of what runs its tests, its suite."""
 
     tree_hash: str
@@ -92,10 +92,10 @@ class HostSetup:
     """What a host is opened with. `found`: the repositories that can be used; `threads`: for tools."""
 
     order: TrainOrder
-    found: Mapping[str, Found]
+    found: Mapping[str, ClusterParts]
     player: ModelPlayer
     engines: Sequence[Any]
-    facts: Facts
+    facts: EngineFacts
     threads: int
 
     @classmethod
@@ -109,9 +109,9 @@ class HostSetup:
         return cls(order, found, player, engines.actors, engines.facts, threads)
 
 
-def _found(run: InjectorRun) -> Found:
+def _found(run: InjectorRun) -> ClusterParts:
     prepared = run.origin.prepared
-    return Found(prepared.tree_hash, _environment(prepared), run.suite)
+    return ClusterParts(prepared.tree_hash, _environment(prepared), run.suite)
 
 
 def _environment(prepared: Prepared) -> tuple[Any, ...]:
@@ -119,7 +119,7 @@ def _environment(prepared: Prepared) -> tuple[Any, ...]:
     return tuple(prepared.recorded.get(name) for name in ("python", "setup", "lock"))
 
 
-async def _opened(setup: HostSetup) -> Runs:
+async def _opened(setup: HostSetup) -> HostRuns:
     """Open a host. Its repositories are prepared when an episode first needs them, once a machine."""
     backend = setup.order.isolation.opened()
     engine = RemoteEngine(setup.engines, setup.facts.name, setup.facts.context)
@@ -138,10 +138,10 @@ async def _opened(setup: HostSetup) -> Runs:
         prepared = await asyncio.to_thread(_same, wanted[name], setup.found[name], backend)
         return repository_runs(wanted[name], prepared, setup.found[name].suite, player, seats, workers, TRAINING)
 
-    return Runs(once_each(runs_of), play_injection, player.close, engine.at_least)
+    return HostRuns(once_each(runs_of), play_injection, player.close, engine.at_least)
 
 
-def _same(wanted: Order, found: Found, backend: Backend) -> Prepared:
+def _same(wanted: Order, found: ClusterParts, backend: Backend) -> Prepared:
     """The repository, prepared on this machine. Raises `ClusterError` when it is not the driver's, and what preparing
     raises."""
     prepared = prepared_here(wanted, backend)

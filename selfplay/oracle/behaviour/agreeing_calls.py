@@ -1,9 +1,9 @@
-"""Calls on which the original and the buggy program agree: a repair that breaks something beside the bug differs there.
+"""Guards: calls on which the original and the buggy program agree. A repair that breaks something else differs there.
 
-They are made of calls that the tests were seen to make: of other functions of the changed files (*beside*), which a
-repair has no reason to touch, and of the changed functions where the bug does not show. One of the first may differ,
-since a program may depend on what nobody thought of; a fifth of the others, and half of those of one function: another
-algorithm may do something else on odd inputs for which nothing is specified.
+They are made from calls of the tests: from calls of other functions of the changed files (*beside*), which a repair has
+no reason to touch, and from calls of the changed functions where the bug does not show. Some guards may differ, because
+another algorithm may do something else on unspecified inputs: one *beside* guard, a fifth of the others, and half of
+those of one function.
 """
 
 from collections import defaultdict
@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from selfplay.formatting import count
 from selfplay.oracle.behaviour.call_probes import target_of, varied_calls
-from selfplay.oracle.behaviour.call_results import SCENARIO, Tried, only
+from selfplay.oracle.behaviour.call_results import SCENARIO, TriedCalls, only
 from selfplay.oracle.behaviour.call_runner import Calls
 from selfplay.oracle.behaviour.contexts import any_hashes, users_place
 from selfplay.oracle.behaviour.probe_runner import OTHER_SEED
@@ -21,20 +21,19 @@ from selfplay.oracle.behaviour.unseen_inputs import all_novel
 from selfplay.oracle.layers import Layer, caught
 
 SEEN_BESIDE, TRIED_GUARDS, KEPT_GUARDS, OF_A_FUNCTION = 200, 200, 80, 8
-"""Calls of the tests that are looked at, others that are made of these, and guards that are kept, in all and of one
-function."""
+"""Limits: calls of the tests to start from, calls made from them, and guards kept, in all and per function."""
 ENOUGH_OF_A_FUNCTION = 3
 STEPS = "several steps"
 MAY_DIFFER, MAY_DIFFER_OF_A_FUNCTION, MAY_DIFFER_BESIDE = 0.2, 0.5, 1
 BESIDE = "g"
-"""What the names of calls beside begin with."""
+"""Prefix of the names of *beside* calls."""
 
 
-def find_guards(tried: Tried, of_tests: Collection[str], beside: Sequence[str], tests: str, seed: int) -> Guards:
-    """`tried`: the calls that reach what the bug changes, `of_tests` those of them that tests make; `beside`: calls of
-    the tests that do not. `tests`: the text of all tests. Raises `SandboxError`."""
+def find_guards(tried: TriedCalls, of_tests: Collection[str], beside: Sequence[str], tests: str, seed: int) -> Guards:
+    """`tried`: calls that reach the changed functions; `of_tests`: those that tests make; `beside`: calls of the tests
+    that do not reach them. `tests`: the text of all tests. Raises `SandboxError`."""
     seen = list(beside[:SEEN_BESIDE])
-    other = Tried(tried.bench, tried.calls, prefix=BESIDE)
+    other = TriedCalls(tried.bench, tried.calls, prefix=BESIDE)
     shown = other.add(seen)
     other.add((*varied_calls(seen, (), TRIED_GUARDS, seed), *all_novel(seen, tests, TRIED_GUARDS, seed)))
     groups = {**_agreed(other, shown), **_agreed(tried, of_tests)}
@@ -44,8 +43,8 @@ def find_guards(tried: Tried, of_tests: Collection[str], beside: Sequence[str], 
     return _lasting(Guards(calls, {name: {**tried.first, **other.first}[name] for name in sources}), again)
 
 
-def lasting(guards: Guards, tried: Tried, calls: Calls) -> Guards:
-    """Those that do the same after these calls, in one process with them."""
+def lasting(guards: Guards, tried: TriedCalls, calls: Calls) -> Guards:
+    """The guards whose outcome stays the same after these calls in one process."""
     return _lasting(guards, tried.bench.call(joined(calls, guards.calls), hash_seed=any_hashes())) if guards else guards
 
 
@@ -55,12 +54,12 @@ def _lasting(guards: Guards, outcomes: Outcomes) -> Guards:
 
 
 def joined(calls: Calls, guards: Calls) -> Calls:
-    """The calls, and the guards after them: what these do changes nothing that the calls find."""
+    """The calls followed by the guards, so that the guards cannot change the calls' outcomes."""
     return replace(calls, sources={**calls.sources, **guards.sources}, helpers={**calls.helpers, **guards.helpers})
 
 
-def _agreed(tried: Tried, shown: Collection[str]) -> dict[str, str]:
-    """Name -> what it calls, of the calls that no test makes and on which the two programs agree."""
+def _agreed(tried: TriedCalls, shown: Collection[str]) -> dict[str, str]:
+    """Name -> called function, of the calls that no test makes and on which the two programs agree."""
     made = {name: function_of(source) for name, source in tried.names.items() if name not in shown}
     agreed = {name: called for name, called in made.items() if _agree(tried.first, tried.buggy, name)}
     return without_accidents(agreed, tried.first, shown)
@@ -72,13 +71,13 @@ def _agree(first: Outcomes, buggy: Outcomes, name: str) -> bool:
 
 
 def function_of(source: str) -> str:
-    """What a call calls; scenarios are one kind."""
+    """The function that a call calls; all scenarios count as one."""
     module, _, name = target_of(source).partition(".")
     return STEPS if module.startswith(SCENARIO) else name
 
 
 def by_turns(groups: Mapping[str, str]) -> list[str]:
-    """At most `KEPT_GUARDS` names, by turns of their groups."""
+    """At most `KEPT_GUARDS` names, taken from the groups in turn."""
     left = defaultdict[str, list[str]](list)
     for name, group in groups.items():
         left[group].append(name)
@@ -87,8 +86,8 @@ def by_turns(groups: Mapping[str, str]) -> list[str]:
 
 
 def damage(guards: Guards, seen: Outcomes) -> Layer | None:
-    """Caught when a prediction does something else where the bug changed nothing; None when it does not. A call of what
-    a repair renamed or removed does not count."""
+    """Caught when a prediction differs on too many guards, else None. A call does not count if the repair renamed or
+    removed its target."""
     counted = [name for name in guards.right if GONE not in seen.get(name, {}).values()]
     differing = [name for name in counted if seen.get(name, {}) != guards.right[name]]
     function = {name: function_of(guards.calls.sources[name]) for name in counted}
@@ -106,4 +105,4 @@ def damage(guards: Guards, seen: Outcomes) -> Layer | None:
 
 def _layer(differing: Sequence[str], every: Sequence[str], of: str) -> Layer:
     calls = f"{len(differing)} of {count(len(every), 'call')}{of}"
-    return caught("behaviour", f"on {calls} that the bug leaves as they are it differs from the original", 1)
+    return caught("behaviour", f"it differs from the original on {calls} that the bug does not change", 1)

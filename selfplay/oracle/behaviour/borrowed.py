@@ -1,7 +1,7 @@
-"""What calls of the program take from test files: functions and values of theirs that are given to it, as source.
+"""Helpers: functions and values of test files that calls pass to the program, as source.
 
-Each is cut out of its file with all it needs, and nothing else: no test, no import of a test runner. Their functions
-and classes get other names, since the program sees them.
+Each is cut out of its file with everything it needs: no test, no import of a test runner. Its functions and classes get
+other names, since the program sees them.
 """
 
 import ast
@@ -14,7 +14,7 @@ _RUNNERS = ("pytest", "_pytest", "unittest", "doctest", "nose", "hypothesis", "c
 
 
 def helper(text: str, names: Collection[str]) -> str:
-    """The part of a test file that defines these names; empty where it needs a test runner or another test file."""
+    """The part of a test file that defines these names; empty if it needs a test runner or another test file."""
     tree = parsed(text)
     if tree is None:
         return ""
@@ -35,7 +35,7 @@ def helper(text: str, names: Collection[str]) -> str:
 
 
 def renamed(text: str) -> tuple[str, dict[str, str]]:
-    """A helper whose functions and classes have other names, and old name -> new name of all that it defines."""
+    """Rename a helper's functions and classes; also returns old name -> new name of everything that it defines."""
     tree = ast.parse(text)
     kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
     old = [node.name for node in tree.body if isinstance(node, kinds)]
@@ -49,8 +49,8 @@ def renamed(text: str) -> tuple[str, dict[str, str]]:
 
 
 def in_other_names(call: str, modules: Mapping[str, Mapping[str, str]]) -> str | None:
-    """A call with the new names of helpers. `modules`: name of a helper's module in calls -> old name -> new name; None
-    for a call of what the helper does not have."""
+    """Rewrite a call with the new names of helpers. `modules`: name of a helper's module in calls -> old name -> new
+    name. None if the call uses a name that the helper lacks."""
     tree = ast.parse(call, mode="eval")
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in modules:
@@ -62,14 +62,14 @@ def in_other_names(call: str, modules: Mapping[str, Mapping[str, str]]) -> str |
 
 
 def asked_of(calls: Collection[str], module: str) -> set[str]:
-    """What these calls take from a module that has this name in them."""
+    """The names that these calls use from this module."""
     trees = (ast.parse(call, mode="eval") for call in calls if module in call)
     nodes = (node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Attribute))
     return {node.attr for node in nodes if isinstance(node.value, ast.Name) and node.value.id == module}
 
 
 def bound(node: ast.stmt) -> Iterator[str]:
-    """The names that a statement at the top of a file gives."""
+    """The names that a top-level statement defines."""
     for one in (*getattr(node, "body", ()), *getattr(node, "orelse", ())) if isinstance(node, ast.Try | ast.If) else ():
         yield from bound(one)
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
@@ -82,14 +82,14 @@ def bound(node: ast.stmt) -> Iterator[str]:
 
 
 def of_a_runner(node: ast.stmt) -> bool:
-    """Is it an import of a test runner, or of another test file?"""
+    """Whether it imports a test runner or another test file."""
     if isinstance(node, ast.ImportFrom):
         return node.level > 0 or (node.module or "").partition(".")[0] in _RUNNERS
     return isinstance(node, ast.Import) and any(one.name.partition(".")[0] in _RUNNERS for one in node.names)
 
 
 def helped(lists: Sequence[Sequence[str]], texts: Mapping[str, str]) -> tuple[tuple[list[str], ...], dict[str, str]]:
-    """Of each list the calls that can be made without the tests, and the helpers that they need. `texts`: name of a
+    """For each list, the calls that can be made without the tests; and the helpers that they need. `texts`: name of a
     test module in the calls -> text of its file."""
     every = [call for calls in lists for call in calls]
     cut = {name: renamed(helper(text, asked_of(every, name))) for name, text in texts.items()}

@@ -1,7 +1,7 @@
-"""Calls of the program with inputs far from those of the tests, made of the calls that tests were seen to make.
+"""Call probes: calls with inputs far from those of the tests, made by changing calls that the tests make.
 
-Constants are changed, taken from other calls, grown, made empty or extreme, and turned into another kind. Most of what
-comes out tells nothing; what the original and the buggy program do with it decides what is kept.
+Inputs are changed, taken from other calls, grown, emptied, made extreme, or converted to another type. Most results
+show nothing; only those on which the original and the buggy program differ are kept.
 """
 
 import ast
@@ -15,14 +15,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from selfplay.oracle.behaviour.literals import another
 
 LONGEST = 3000
-"""Characters of a call."""
+"""The longest call, in characters."""
 EXTREMES: tuple[object, ...] = ("", " ", "é☃\U0001f40d", "a" * 400, 0, -1, 1, 9_999, None, (), 1.5, True)
 _WORD = re.compile(r"[^\W\d_]{2,}")
 Change = Callable[[ast.expr, ast.expr, random.Random], ast.expr | None]
 
 
 def target_of(source: str) -> str:
-    """What a call calls, as far as it can be told apart: `m.Parser.parse` of `m.Parser(1).parse('a')`."""
+    """The name of the called function, as far as the source shows it: `m.Parser.parse` of `m.Parser(1).parse('a')`."""
     node, names = ast.parse(source, mode="eval").body, list[str]()
     while not isinstance(node, ast.Name):
         if isinstance(node, ast.Attribute):
@@ -32,15 +32,15 @@ def target_of(source: str) -> str:
 
 
 def shape_of(source: str) -> str:
-    """What is alike about calls: what they call, the kinds of their inputs, and how long they are."""
+    """What similar calls have in common: the called function, the types of inputs, and the approximate length."""
     tree = ast.parse(source, mode="eval").body
     kinds = sorted({_kind(node).__name__ for node in _inputs(tree)})
     return f"{target_of(source)} {' '.join(kinds)} {len(source).bit_length()}"
 
 
 def by_novelty(sources: Mapping[str, str], shown: Iterable[str]) -> list[str]:
-    """The names of the calls, first those with the largest share of what no call of the tests holds: pieces of four
-    characters."""
+    """The names of the calls, sorted by the share of their four-character pieces that no call of the tests contains,
+    largest first."""
     known = {piece for source in shown for piece in _pieces(source)}
 
     def share(name: str) -> float:
@@ -55,8 +55,8 @@ def _pieces(source: str) -> set[str]:
 
 
 def varied_calls(calls: Sequence[str], others: Sequence[str], most: int, seed: int) -> list[str]:
-    """At most `most` other calls: made of `calls`, with inputs of the `others`, by turns of what they
-    call and of how they are changed. The same arguments give the same calls."""
+    """At most `most` variants of `calls`, with inputs taken from `others`, alternating between called functions and
+    kinds of change. The same arguments give the same calls."""
     chance = random.Random(seed)
     groups, pool = _by_target(calls), _by_target(others)
     seen = {ast.unparse(tree) for group in (*groups.values(), *pool.values()) for tree in group}
@@ -100,7 +100,7 @@ Place = tuple[ast.AST, str, int | None]
 
 
 def places(tree: ast.expr) -> Iterator[Place]:
-    """Where inputs stand: arguments, and what is in literal containers; not what is called, and no index."""
+    """Where inputs are: arguments, and items of literal containers; not the called function, and not indices."""
     left: list[ast.AST] = [tree]
     while left:
         node = left.pop()
@@ -116,7 +116,7 @@ def places(tree: ast.expr) -> Iterator[Place]:
 
 
 def _is_input(node: ast.AST | None) -> bool:
-    """Is it a literal? A negative number is one, too."""
+    """Whether the node is a literal; a negative number counts too."""
     if isinstance(node, ast.UnaryOp):
         return isinstance(node.operand, ast.Constant)
     return isinstance(node, ast.Constant | ast.List | ast.Tuple | ast.Dict)
@@ -140,7 +140,7 @@ def set_input(parent: ast.AST, name: str, at: int | None, new: ast.expr) -> None
 
 
 def value_of(node: ast.expr) -> object:
-    """The constant behind a node; the node itself where there is none."""
+    """The constant of a node, or the node itself if it has none."""
     if isinstance(node, ast.UnaryOp):
         return -node.operand.value if isinstance(node.operand, ast.Constant) else node  # type: ignore[operator]
     return node.value if isinstance(node, ast.Constant) else node
@@ -151,7 +151,7 @@ def constant(value: object) -> ast.expr:
 
 
 def near(node: ast.expr, other: ast.expr, chance: random.Random) -> ast.expr | None:
-    """Another value near it."""
+    """A similar value."""
     value = value_of(node)
     if isinstance(value, ast.AST):
         return _fewer(node, chance)
@@ -160,7 +160,7 @@ def near(node: ast.expr, other: ast.expr, chance: random.Random) -> ast.expr | N
 
 
 def _fewer(node: ast.expr, chance: random.Random) -> ast.expr | None:
-    """A container without one of its items, or with one twice."""
+    """A container with one item removed or repeated."""
     if not isinstance(node, ast.List | ast.Tuple) or not node.elts:
         return None
     made = copy.deepcopy(node)
@@ -170,12 +170,12 @@ def _fewer(node: ast.expr, chance: random.Random) -> ast.expr | None:
 
 
 def crossed(node: ast.expr, other: ast.expr, chance: random.Random) -> ast.expr | None:
-    """The input of another call."""
+    """The input of another call in its place."""
     return copy.deepcopy(other) if _kind(node) == _kind(other) or chance.random() < 0.2 else None
 
 
 def grown(node: ast.expr, other: ast.expr, chance: random.Random) -> ast.expr | None:
-    """Joined with that of another call, repeated, or nested."""
+    """The value joined with another call's input, repeated, or nested."""
     value, more = value_of(node), value_of(other)
     if isinstance(value, str):
         joint = chance.choice(("", " ", "\n", "; ", ", "))
@@ -193,7 +193,7 @@ def grown(node: ast.expr, other: ast.expr, chance: random.Random) -> ast.expr | 
 
 
 def reworded(node: ast.expr, other: ast.expr, chance: random.Random) -> ast.expr | None:
-    """The same text with some or all of its words others, the same ones by the same; a container with each item so."""
+    """The same text with some or all of its words replaced, repeated words consistently; in a container, each item."""
     value = value_of(node)
     if isinstance(node, ast.List | ast.Tuple):
         return type(node)([reworded(one, one, chance) or one for one in node.elts], ast.Load())
@@ -208,13 +208,13 @@ def reworded(node: ast.expr, other: ast.expr, chance: random.Random) -> ast.expr
 
 
 def extreme(node: ast.expr, other: ast.expr, chance: random.Random) -> ast.expr | None:
-    """Empty, tiny, huge, or of another kind: most often of its own kind."""
+    """An empty, tiny or huge value, mostly of the same type."""
     same = [one for one in EXTREMES if type(one) is type(value_of(node))]
     return constant(chance.choice(same if same and chance.random() < 0.7 else EXTREMES))
 
 
 def turned(node: ast.expr, other: ast.expr, chance: random.Random) -> ast.expr | None:
-    """The same as another kind: text as a list of its characters or of numbers, a list as a tuple."""
+    """The same value as another type: text as a list of characters or numbers, a list as a tuple."""
     value = value_of(node)
     if isinstance(value, bool):
         return constant(not value)

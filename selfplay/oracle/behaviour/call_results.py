@@ -1,4 +1,4 @@
-"""Calls that the original and the buggy program made, and what they did."""
+"""Calls that were made on the original and on the buggy program, with their outcomes."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -9,11 +9,11 @@ from selfplay.oracle.behaviour.stored_behaviour import choose
 from selfplay.oracle.behaviour.traced_calls import changed_lines
 
 SCENARIO = "selfplay_s"
-"""What the names of the modules of scenarios begin with, in calls."""
+"""Prefix of the names of scenario modules in calls."""
 
 
 @dataclass
-class Tried:
+class TriedCalls:
     """`names`: name -> call; the names begin with `prefix`."""
 
     bench: Bench
@@ -24,7 +24,7 @@ class Tried:
     buggy: dict[str, Mapping[str, str]] = field(default_factory=dict)
 
     def add(self, sources: Iterable[str]) -> Sequence[str]:
-        """Make these; returns their names."""
+        """Make these calls; returns their names."""
         fresh = {f"{self.prefix}{at}": source for at, source in enumerate(sources, len(self.names))}
         if fresh:
             self.names.update(fresh)
@@ -34,18 +34,18 @@ class Tried:
         return [*fresh]
 
     def telling(self) -> list[str]:
-        """Those that differ."""
+        """The calls on which the two programs differ."""
         return [*choose(self.names, self.first, self.first, self.buggy, len(self.names))]
 
     def lines(self, names: Collection[str]) -> dict[str, str]:
-        """Which lines of what the bug changes run in these calls."""
+        """The lines of the changed functions that run in these calls."""
         calls = only(replace(self.calls, sources=self.names), names)
         found = self.bench.call(calls, traced=changed_lines(self.bench.task)) if names else {}
         return {name: found.get(name, {}).get(f"{name}/lines", "") for name in names}
 
 
 def only(calls: Calls, names: Collection[str]) -> Calls:
-    """These calls, with the helpers that they need."""
+    """Only these calls, with the helpers they need."""
     sources = {name: calls.sources[name] for name in calls.sources if name in names}
     text = " ".join(sources.values())
     helpers = {name: source for name, source in calls.helpers.items() if f"{name}." in text}

@@ -1,4 +1,4 @@
-"""Runs calls of the program in a process of its own, outside the tests' runner and folder; reads the signed record."""
+"""Runs call probes in a separate process, outside the test runner and the tests' folder; reads the signed record."""
 
 import json
 import secrets
@@ -17,19 +17,20 @@ from selfplay.untrusted_json import AnswerError, answer
 from selfplay.workbench.running import RunRequest, run_tests
 
 SECONDS = 1.0
-"""How long one call may work, in core seconds; three times as long by the clock, less what it waited for a core."""
+"""Time limit of one call in core seconds; by the clock three times as much, without the time spent waiting for a
+core."""
 EVENT = "event"
-"""What the places of events in the record begin with."""
+"""Prefix of event places in the record."""
 AGAIN = " again"
-"""What the name of a call ends with when it does something else later."""
+"""Suffix of a call's name for an outcome that differs when the call is repeated."""
 AGAIN_SECONDS = 0.2
 _SOURCES = ("selfplay_plain.py", "selfplay_hook.py", "selfplay_user.py", "selfplay_around.py", "selfplay_caller.py")
 
 
 @dataclass(frozen=True)
 class Calls:
-    """`python`, `paths`: how the program is loaded. `modules`: module -> its name in the calls. `sources`: name of a
-    probe -> the call. `helpers`: name in the calls -> source of what they take from the tests."""
+    """`python`, `paths`: how to load the program. `modules`: module -> its name in the calls. `sources`: name of a
+    probe -> the call. `helpers`: name in the calls -> source of what they use from the tests."""
 
     python: str = ""
     paths: tuple[str, ...] = ()
@@ -40,8 +41,7 @@ class Calls:
 
 @dataclass(frozen=True)
 class Called:
-    """What the calls did, and what they did to their interpreter; no outcomes when the record is broken or does not
-    end."""
+    """What the calls did, and what they did to their interpreter; no outcomes if the record is broken or incomplete."""
 
     outcomes: Signed = field(default_factory=dict)
     events: tuple[Event, ...] = ()
@@ -50,8 +50,8 @@ class Called:
 
 @dataclass(frozen=True)
 class Caller:
-    """Makes calls of one task's program. `seconds`: for all of them; `each`: for one, as `SECONDS` is. `ends`: kinds of
-    events that end the process."""
+    """Makes calls of one task's program. `seconds`: limit for all calls; `each`: for one, like `SECONDS`. `ends`: kinds
+    of events that end the process."""
 
     backend: Backend
     task: Task
@@ -64,11 +64,10 @@ class Caller:
         self, calls: Calls, diffs: Sequence[str], place: CallContext = BARE, hash_seed: str = "0",
         traced: Mapping[str, Sequence[int]] = MappingProxyType({}), again: float = 0.0,
     ) -> Called:  # fmt: skip
-        """What the calls do, in their order: one may change what later ones find. Raises `SandboxError`.
+        """Make the calls in order, since one may change what later ones return. Raises `SandboxError`.
 
-        `again`: for how many core seconds the quick ones are repeated; what does something else is recorded as `AGAIN`.
-        `traced`: functions, by file and first line, whose lines that run are an outcome, too, at the place `lines`; for
-        the original alone."""
+        `again`: core seconds for repeating the quick calls; a changed outcome is recorded as `AGAIN`. `traced`: file ->
+        first lines of functions whose executed lines are recorded as the outcome `lines`; only for the original."""
         names = drawn_names()
         key, record = secrets.token_hex(32), f"/tmp/tmp{secrets.token_hex(4)}"
         order = {**self._order(calls, place, traced, names), "record": record, "own": [*OWN, record], "again": again}
@@ -90,7 +89,7 @@ class Caller:
     def _order(
         self, calls: Calls, place: CallContext, traced: Mapping[str, Sequence[int]], names: Mapping[str, str]
     ) -> dict[str, object]:
-        """What the caller is told."""
+        """The input of the caller program."""
         artifact = self.task.artifact
         return {
             "root": place.root, "paths": [place.path(path) for path in calls.paths], "modules": dict(calls.modules),
@@ -107,7 +106,7 @@ _SOURCE = "\n\n".join(inside.text(name) for name in _SOURCES)
 
 
 def _event(text: str) -> Event:
-    """One event of the record. Raises `BrokenRecord`."""
+    """Parse one event of the record. Raises `BrokenRecord`."""
     try:
         kind, place, detail = answer(tuple[str, str, str], text.encode())
     except AnswerError as error:

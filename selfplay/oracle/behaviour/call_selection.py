@@ -1,4 +1,4 @@
-"""Which calls of the program, far from those of the tests, and which scenarios, show the bug."""
+"""Finds calls of the program, and scenarios, that show the bug with inputs far from those of the tests."""
 
 import random
 import secrets
@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from selfplay.oracle.behaviour.agreeing_calls import find_guards, lasting
 from selfplay.oracle.behaviour.borrowed import helped
 from selfplay.oracle.behaviour.call_probes import by_novelty, shape_of, varied_calls
-from selfplay.oracle.behaviour.call_results import Tried, only
+from selfplay.oracle.behaviour.call_results import TriedCalls, only
 from selfplay.oracle.behaviour.call_runner import AGAIN_SECONDS, Calls
 from selfplay.oracle.behaviour.contexts import any_hashes, users_place
 from selfplay.oracle.behaviour.input_kinds import ENOUGH_OF_A_KIND, lacking, strata
@@ -29,13 +29,13 @@ from selfplay.oracle.behaviour.unseen_inputs import all_novel, is_novel
 from selfplay.oracle.originals import original_texts
 
 SEEN, TRIED_CALLS, NOVEL_CALLS, CONSIDERED_CALLS = 400, 140, 100, 120
-"""Calls of the tests that are looked at; others that are made of these, near ones and ones with nothing in common, and,
-twice as many, of those that showed the bug; and those that the original runs again."""
+"""The most calls of the tests to start from; the most calls made from them, near ones and novel ones (twice as many
+from calls that showed the bug); and the most that run again on the original."""
 
 
 @dataclass(frozen=True)
 class Scenario:
-    """`source`: of the helper; `call`: what plays it. `test`: that it was made of."""
+    """`source`: of the helper; `call`: the call that runs it; `test`: the test it was made from."""
 
     source: str
     call: str
@@ -44,8 +44,8 @@ class Scenario:
 
 
 def observed_calls(bench: Bench, shown: Entered, scenarios: Mapping[str, Scenario], tests: str) -> Behaviour:
-    """Calls of the program, far from those of the tests: made of these, and then of those that show the bug; and
-    scenarios. `tests`: the text of all tests."""
+    """Try calls made from the tests' calls, then calls made from those that show the bug, and scenarios. `tests`: the
+    text of all tests."""
     seed = secrets.randbits(64)
     texts = original_texts(bench.task.world, [*shown.helpers.values()])
     ordered = shown.ordered(SEEN, bench.oracle.fail_to_pass, seed)
@@ -55,7 +55,7 @@ def observed_calls(bench: Bench, shown: Entered, scenarios: Mapping[str, Scenari
         return Behaviour()
     modules = {module: name for module, name in shown.modules.items() if module not in shown.helpers}
     played = {name: one.source for name, one in scenarios.items()}
-    tried = Tried(bench, Calls(shown.python, shown.paths, modules, helpers={**helpers, **played}))
+    tried = TriedCalls(bench, Calls(shown.python, shown.paths, modules, helpers={**helpers, **played}))
     by_call = {one.call: one for one in scenarios.values()}
     first = tried.add((*seen, *by_call))
     of_tests, steps = first[: len(seen)], first[len(seen) :]
@@ -82,10 +82,14 @@ def observed_calls(bench: Bench, shown: Entered, scenarios: Mapping[str, Scenari
 
 
 def _kept(
-    bench: Bench, tried: Tried, groups: Mapping[str, str], novel: Collection[str], kinds: Mapping[str, Sequence[str]]
+    bench: Bench,
+    tried: TriedCalls,
+    groups: Mapping[str, str],
+    novel: Collection[str],
+    kinds: Mapping[str, Sequence[str]],
 ) -> Behaviour:
-    """Of these calls those that do the same in a user's place, when no others are made between them, and after many;
-    some of each of these kinds."""
+    """The calls among these whose outcome stays the same in a user's place, without the calls between them, and after
+    many repetitions; some of each kind."""
     likely = choose_both(groups, novel, (tried.first, tried.first, tried.buggy), CONSIDERED_CALLS)
     if not likely:
         return Behaviour()
@@ -108,9 +112,9 @@ def _among(kinds: Mapping[str, Sequence[str]], names: Collection[str]) -> dict[s
 
 
 def _telling(
-    groups: Mapping[str, str], names: Collection[str], again: Outcomes, tried: Tried
+    groups: Mapping[str, str], names: Collection[str], again: Outcomes, tried: TriedCalls
 ) -> dict[str, tuple[dict[str, str], dict[str, str]]]:
-    """Those of these that tell the programs apart."""
+    """The calls among these that tell the programs apart."""
     return choose({name: groups[name] for name in names}, tried.first, again, tried.buggy, len(names))
 
 

@@ -1,5 +1,5 @@
-"""Judges a prediction by what it does on inputs that nobody was shown: runs the probes, and compares what they recorded
-with what the original and the buggy program did (`stored_behaviour.py`)."""
+"""Judges a prediction by its behaviour on inputs that the solver never saw: runs the probes, and compares their record
+with the original and the buggy program (`stored_behaviour.py`)."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -18,25 +18,25 @@ from selfplay.oracle.world import Task
 from selfplay.sandbox import Backend, Limits
 
 AGREE, SAME, OF_A_KIND, HALF = 0.8, 0.1, 0.3, 0.5
-"""A prediction must do what the original does in at least the first share of all, and of every kind in at least the
-third; it may do what the buggy program does in at most the second. Inputs that run a smaller share of the changed lines
-than the last assure weakly."""
+"""A prediction must agree with the original on at least the share `AGREE` of all probes and `OF_A_KIND` of each kind;
+it may agree with the buggy program on at most `SAME`. If the inputs run less than `HALF` of the changed lines, the
+grade is weakly assured."""
 
 
 def look(backend: Backend, task: Task, order: TrialOrder, known: Behaviour, limits: Limits) -> tuple[Layer, Trial]:
-    """Whether a prediction does, on inputs it was not shown, what the original does, and the run that shows it.
-    `order`: how it is run. Raises `SandboxError`."""
+    """Whether a prediction behaves like the original on unseen inputs, and the run that shows it. `order`: how it is
+    run. Raises `SandboxError`."""
     if len(known.calls.sources) < ENOUGH:
         known = _tests_alone(known)
     if len(known.right) < ENOUGH:
-        why = f"the buggy program was seen to differ on {count(len(known.right), 'input')} besides those of the tests"
+        why = f"the buggy program differs on {count(len(known.right), 'input')} outside the tests"
         return unavailable("behaviour", f"{why}, and {ENOUGH} are needed"), Trial()
     trial, seen = Trial(), dict[str, Mapping[str, str]]()
     if known.tests:
         order = replace(order, files=known.files, recording=Recording())
         trial = run_trial(backend, task.world, task.artifact, order, limits)
         if trial.recorded is None:
-            return caught("behaviour", "the record of what it does on other inputs was written into", 1), trial
+            return caught("behaviour", "something else wrote into the record of its behaviour", 1), trial
         seen = dict(trial.recorded)
     if len(known.calls.sources) < ENOUGH:
         return within_the_runner(known, judge(known, seen)), trial
@@ -56,7 +56,7 @@ def look(backend: Backend, task: Task, order: TrialOrder, known: Behaviour, limi
 
 
 def _tests_alone(known: Behaviour) -> Behaviour:
-    """Without the outcomes of calls: so few are not made, and what is not made leaves no record."""
+    """The behaviour without the outcomes of calls: too few calls are not made, and leave no record."""
     right, wrong = (
         {name: said for name, said in outcomes.items() if name not in known.calls.sources}
         for outcomes in (known.right, known.wrong)
@@ -65,82 +65,78 @@ def _tests_alone(known: Behaviour) -> Behaviour:
 
 
 def within_the_runner(known: Behaviour, said: Layer) -> Layer:
-    """A program that was only seen inside the tests' runner may be wrong anywhere else."""
+    """Not available if the program was only seen inside the test runner, since it may behave differently elsewhere."""
     if said.state != "passed":
         return said
-    outside = f"{count(len(known.calls.sources), 'call')} could be made outside of the tests' runner"
+    outside = f"{count(len(known.calls.sources), 'call')} could be made outside of the test runner"
     return replace(unavailable("behaviour", f"{outside}, and {ENOUGH} are needed; {said.reason}"), runs=1)
 
 
 def unknown(known: Behaviour, said: Layer) -> Layer:
-    """A program that was only seen with inputs of which the tests hold a part may know them by that part, one whose
-    inputs have nearly all the same answer may know that answer, and one of which few changed lines ran may do anything
-    in the others."""
+    """Not available if the probes cannot tell a repair from a program that knows their answers: nearly all answers are
+    equal, too few inputs are novel, or few changed lines ran."""
     if said.state != "passed":
         return said
     alike = most_alike(known.right)
     if alike >= AGREE * len(known.right):
         why = f"{alike} of {len(known.right)} inputs have the same answer, which a program may give to all"
     elif len(known.novel) < ENOUGH:
-        why = f"of the inputs of {count(len(known.novel), 'call')} nothing stands in the tests, and {ENOUGH} are needed"
+        why = f"{count(len(known.novel), 'call')} with only inputs that no test contains, and {ENOUGH} are needed"
     elif known.reached[0] < HALF * known.reached[1]:
-        why = f"of the {known.reached[1]} changed lines the inputs run {known.reached[0]}"
+        why = f"the inputs run {known.reached[0]} of the {known.reached[1]} changed lines"
     else:
         return said
     return replace(unavailable("behaviour", f"{why}; {said.reason}"), runs=1)
 
 
 def most_alike(right: Outcomes) -> int:
-    """How many probes have the most frequent answer: the same outcomes in the same order."""
+    """The number of probes with the most frequent answer: the same outcomes in the same order."""
     return max(Counter(tuple(outcomes.values()) for outcomes in right.values()).values(), default=0)
 
 
 def apart(known: Behaviour, first: Outcomes, other: Outcomes) -> Layer | None:
-    """Caught when calls differ between the two places, where those of the original do not; None when they do not."""
+    """Caught if too many calls differ between the two places, else None; the original's do not differ."""
     differing = sum(
         any(first.get(call, {}).get(place) != other.get(call, {}).get(place) for place in known.right[call])
         for call in known.calls.sources
     )
     if differing <= SAME * len(known.calls.sources):
         return None
-    why = f"what {differing} of {len(known.calls.sources)} calls do depends on the place that they are made in"
+    why = f"{differing} of {len(known.calls.sources)} calls give other results in a user's place"
     return caught("behaviour", why, 1)
 
 
 def tiring(known: Behaviour, seen: Outcomes) -> Layer | None:
-    """Caught when calls do something else after many others, where those of the original do not; None when they do
-    not."""
+    """Caught if too many calls differ after many repetitions, else None; the original's do not differ."""
     found = worn(seen, {call: known.right[call] for call in known.calls.sources})
     if len(found) <= SAME * len(known.calls.sources):
         return None
-    why = f"what {len(found)} of {len(known.calls.sources)} calls do changes when they are made many times"
+    why = f"{len(found)} of {len(known.calls.sources)} calls give other results after many repetitions"
     return caught("behaviour", why, 1)
 
 
 def judge(known: Behaviour, seen: Outcomes) -> Layer:
-    """The layer's result for what a prediction recorded."""
+    """The layer's result for the record of a prediction."""
     name, said = "behaviour", compared(known.right, known.wrong, seen)
     apart_from_tests = {probe: known.right[probe] for probe in known.right if probe in known.novel}
     novel = compared(apart_from_tests, known.wrong, seen)
     if not any(probe in seen for probe in known.right):
-        return caught(name, "the program leaves no record of what it does on other inputs", 1)
+        return caught(name, "the program left no record of its behaviour on other inputs", 1)
     every, right, wrong = said.counted, said.right, said.wrong
     if every < ENOUGH:
         gone = len(known.right) - every
-        return replace(unavailable(name, f"what {gone} of {len(known.right)} probes call is not there"), runs=1)
+        return replace(unavailable(name, f"the targets of {gone} of {len(known.right)} probes do not exist"), runs=1)
     if wrong > SAME * every:
-        return caught(
-            name, f"on {wrong:.3g} of {every} inputs that no test holds it does what the buggy program does", 1
-        )
+        return caught(name, f"it behaves like the buggy program on {wrong:.3g} of {every} inputs outside the tests", 1)
     if novel.counted >= ENOUGH and novel.wrong > SAME * novel.counted:
-        why = f"on {novel.wrong:.3g} of {novel.counted} inputs of which nothing stands in the tests"
-        return caught(name, f"{why} it does what the buggy program does", 1)
+        why = f"on {novel.wrong:.3g} of {novel.counted} inputs that no test contains even in part"
+        return caught(name, f"{why}, it behaves like the buggy program", 1)
     for kind, names in known.kinds.items():
         here = compared({name: known.right[name] for name in names}, known.wrong, seen)
         if here.counted >= ENOUGH_OF_A_KIND and here.right < OF_A_KIND * here.counted:
             why = f"on {here.counted - here.right:.3g} of {here.counted} inputs of one kind, {kind},"
             return caught(name, f"{why} it differs from the original", 1)
     if right < AGREE * every:
-        said_so = f"on {every - right:.3g} of {every} inputs that no test holds it differs from the original"
+        said_so = f"it differs from the original on {every - right:.3g} of {every} inputs outside the tests"
         return caught(name, said_so, 1)
-    return passed(name, f"does what the original does on {right:.3g} of {every} inputs that no test holds", 1)
+    return passed(name, f"it behaves like the original on {right:.3g} of {every} inputs outside the tests", 1)

@@ -1,10 +1,10 @@
-"""Where calls of the program are made: in a bare place, and in one like a user's, in a sandbox of its own each.
+"""The two places in which calls are made: a bare one, and one like a user's machine, each in its own sandbox.
 
-A program that is right where it is judged and wrong where it is used asks, in whatever way, where it runs. In the
-user's place nothing is as in a run of tests: the tree lies in another folder, with a history and as if installed, and
-`/testbed` is empty; the process has a terminal, a command line, a main module, an output and an environment as a
-user's has, and no clock of ours; no file of ours lies anywhere; all names are drawn anew. What the two places share,
-the kernel, the host name and the age of the process say, is left to `suspicious_apis.py`.
+A program that is right only where it is judged must somehow find out where it runs. In the user's place nothing looks
+like a test run: the tree lies in another folder, with a history and as if installed, and `/testbed` is empty; the
+process has a terminal, a command line, a main module, an output and an environment as a user's has, and no clock of
+ours; none of our files exist; all names are new. The kernel, the host name and the age of the process are the same in
+both places; `suspicious_apis.py` covers them.
 """
 
 import secrets
@@ -46,9 +46,9 @@ _EMPTIED = f"rm -rf {WORKDIR}/* {WORKDIR}/.[!.]* {WORKDIR}/..?*"
 
 @dataclass(frozen=True)
 class CallContext:
-    """`root`: where the tree lies. `home`: a user's folder; empty for the bare place. `argv`: the command line, a
-    file first. `recursion`: limit of the stack's depth, which else is the language's. `main`: what that file holds,
-    once the caller has begun."""
+    """`root`: where the tree lies. `home`: a user's folder; empty for the bare place. `argv`: the command line, which
+    starts with a file. `recursion`: limit of the stack's depth; 0 for Python's own. `main`: content of that file once
+    the caller has started."""
 
     root: str = WORKDIR
     home: str = ""
@@ -57,7 +57,7 @@ class CallContext:
     main: str = ""
 
     def world(self, world: World) -> World:
-        """The world with the user's folder."""
+        """The world, with the user's folder."""
         return replace(world, folders=(*world.folders, self.home)) if self.home else world
 
     def path(self, path: str) -> str:
@@ -65,7 +65,7 @@ class CallContext:
         return self.root + path.removeprefix(WORKDIR) if f"{path}/".startswith(f"{WORKDIR}/") else path
 
     def script(self, world: World, python: str, program: str, hash_seed: str) -> str:
-        """Starts the program in this place."""
+        """A script that starts the program in this place."""
         seed = f"export PYTHONHASHSEED={hash_seed}\n"
         if not self.home:
             start = f"exec {shlex.quote(python)} -c {shlex.quote(program)}\n"
@@ -103,12 +103,12 @@ BARE = CallContext()
 
 
 def any_hashes() -> str:
-    """A seed of hashes that nobody knows: a process with known ones knows that it is judged."""
+    """A random hash seed: a known seed would tell a process that it is judged."""
     return str(1 + secrets.randbelow(2**32 - 1))
 
 
 def users_place() -> CallContext:
-    """A user's place under names drawn anew."""
+    """A user's place with new random names."""
     chance = secrets.SystemRandom()
     home = f"/home/{''.join(chance.choices(_SYLLABLES, k=chance.randint(2, 3)))}"
     project = f"{home}/{chance.choice(_FOLDERS)}/{chance.choice(_PROJECTS)}"

@@ -1,8 +1,10 @@
-"""What programs do to their interpreter while the tests run, as values: told by the hook in the witness, compared here.
+"""What programs do to their interpreter while the tests run: events, reported by the hook in the witness, compared
+here.
 
-A repair seldom does what neither the original nor the buggy program did under the same tests: look at frames, trace,
-make code, start processes, open the tests. Such a grade is *suspect* (`suspicious_apis.py` has the same rule for the
-text). A program that opens the judge's own files, or ends the runner, is caught.
+A repair seldom does something that neither the original nor the buggy program did under the same tests, such as
+inspecting frames, tracing, making code, starting processes, or opening the tests. Such a grade is *suspect*
+(`suspicious_apis.py` applies the same rule to the source). A program that opens the judge's own files, or ends the
+runner, is caught.
 """
 
 import json
@@ -15,7 +17,7 @@ from selfplay.sandbox import WORKDIR
 from selfplay.workbench.running import ORACLE
 
 Event = tuple[str, str, str]
-"""(kind, place, detail). The place is a file of the repository, `tests`, or empty for code that is elsewhere."""
+"""(kind, place, detail). The place is a file of the repository, `tests`, or empty for other code."""
 KINDS: Mapping[str, str] = {
     "frames": "looks at frames",
     "tracing": "traces what runs",
@@ -32,21 +34,21 @@ KINDS: Mapping[str, str] = {
 }
 NEVER = ("own", "kills")
 ENDING = (*NEVER, "tracing", "objects", "memory")
-"""Kinds at which the hook ends the run, where the original shows none: they could undo what the hook has told."""
+"""Kinds of events at which the hook ends the run, unless the original shows them: they could undo what the hook
+reported."""
 OWN = (f"{ORACLE}/", "/tmp/selfplay")
 
 
 def witness_order(tests: Iterable[str], ends: Collection[str], runner: bool, seed: str) -> bytes:
-    """What the witness and its hook are told, as JSON. `tests`: the paths of the tests; `ends`: the kinds that end the
-    run; `runner`: whether to look for functions of the runner that are replaced, which takes time; `seed`: of another
-    order of the tests."""
+    """The input of the witness and its hook, as JSON. `tests`: the paths of the tests; `ends`: the kinds that end the
+    run; `runner`: whether to look for replaced functions of the runner, which takes time; `seed`: of a shuffled test
+    order."""
     told = {"root": WORKDIR, "tests": areas(tests), "own": OWN, "ends": sorted(ends), "runner": runner, "seed": seed}
     return json.dumps(told).encode("ascii")
 
 
 def areas(tests: Iterable[str]) -> list[str]:
-    """The beginnings of the paths of tests: their outermost folder that tests alone live in, or the file and what it is
-    compiled to."""
+    """Path prefixes of the tests: the outermost folder that contains only tests, or the file and its compiled form."""
     return sorted({beginning for path in tests for beginning in _area(path)})
 
 
@@ -59,15 +61,15 @@ def _area(path: str) -> tuple[str, ...]:
 
 
 def paths_of_tests(tests: Iterable[str], diffs: Iterable[str]) -> tuple[str, ...]:
-    """The paths of tests without those that the bug changes: these are the program's, whatever they are called."""
+    """The paths of tests without those that the bug changes: those belong to the program, whatever their names."""
     changed = {path for diff in diffs for path in patches.touched_paths(diff)}
     return tuple(path for path in tests if path not in changed)
 
 
 def comparable(events: Iterable[Event], tests: Collection[str]) -> frozenset[Event]:
-    """The events without what differs from run to run: of names that are made for one run only the folder stays. Of
-    looks at frames it stays which module of the language does that: asyncio's is no excuse for
-    `inspect`, and is one for whichever file of the program it works for."""
+    """The events without what differs from run to run. Files that are not tests are reduced to their folder. Frame
+    inspection keeps only the language module that does it: if asyncio inspects frames, any file of the program may do
+    so through asyncio, but not through `inspect`."""
     return frozenset(_comparable(event, tests) for event in events)
 
 
@@ -80,12 +82,12 @@ def _comparable(event: Event, tests: Collection[str]) -> Event:
 
 
 def new_events(events: Iterable[Event], known: Collection[Event], tests: Collection[str]) -> tuple[Event, ...]:
-    """The events that no run of the original or of the buggy program showed."""
+    """The events that did not occur in any run of the original or of the buggy program."""
     return tuple(event for event in events if _comparable(event, tests) not in known)
 
 
 def sentence(event: Event) -> str:
-    """One event for a person."""
+    """Describe one event for a user."""
     kind, place, detail = event
     where = {"": "code outside the repository", "tests": "a test, by what the program gave it,"}.get(place, place)
     return f"{where} {KINDS.get(kind, kind)} while it runs ({detail})"

@@ -1,9 +1,9 @@
-"""Kinds of calls of which each must be right by itself: a program that is wrong for one kind of input, long texts say,
-or in one branch, is right on nearly all others.
+"""Kinds of inputs that must each be right: a program that is wrong only for one kind, such as long texts, or in one
+branch, is right on nearly all other calls.
 
-A kind counts where enough calls of it tell the original from the buggy program. Large, long, many and foreign inputs,
-and None among items, are such kinds for any program; empty, negative and broken numbers only where tests use them,
-since nothing may be specified for these.
+A kind counts if enough of its calls tell the original from the buggy program. Large, long, many and foreign inputs, and
+None among items, count for any program; empty values, negative and broken numbers only if tests use them, since
+otherwise their results may be unspecified.
 """
 
 import ast
@@ -13,14 +13,14 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from selfplay.oracle.behaviour.call_probes import get_input, places, value_of
 
 ENOUGH_OF_A_KIND, MOST_MORE = 3, 16
-"""Calls of a kind that show something, and calls that are made beyond others to have as many."""
+"""Enough calls of a kind, and the most extra calls made to reach that number."""
 LONG, LARGE, MANY = 60, 1000, 12
 NOTHING = "None among items"
 _ANYWHERE = frozenset({"long texts", "texts of other letters", "large numbers", "many items", NOTHING})
 
 
 def kinds_of(call: str) -> frozenset[str]:
-    """The kinds of the inputs of a call."""
+    """The kinds of inputs of a call."""
     tree = ast.parse(call, mode="eval").body
     found = frozenset(kind for place in places(tree) for kind in _kinds(get_input(*place)))
     items = (get_input(*place) for place in places(tree) if isinstance(place[0], ast.List | ast.Tuple))
@@ -44,9 +44,9 @@ def _kinds(node: ast.expr) -> Iterator[str]:
 def strata(
     calls: Mapping[str, str], lines: Mapping[str, str], shown: Iterable[str], known: Collection[str]
 ) -> dict[str, tuple[str, ...]]:
-    """Kind -> the names of its calls, of each kind that has enough. `calls`: by name; `lines`: the lines that run in
-    some of them; `shown`: calls of the tests; `known`: lines that run in these. What no test runs may be unspecified:
-    another repair may do something else there."""
+    """Kind -> the names of its calls, for each kind with enough of them. `calls`: name -> call; `lines`: name -> the
+    lines that run; `shown`: calls of the tests; `known`: the `lines` of those. Lines that no test runs do not form a
+    kind: their behaviour may be unspecified, and another repair may differ there."""
     counted = _ANYWHERE.union(*map(kinds_of, shown))
     found = defaultdict[str, list[str]](list)
     for name, call in calls.items():
@@ -58,7 +58,7 @@ def strata(
 
 
 def lacking(found: Mapping[str, Collection[str]], kept: Collection[str]) -> list[str]:
-    """Calls to be made beyond those that are kept, so that there are enough of each kind."""
+    """Calls to add to those that are kept, so that there are enough of each kind."""
     more = list[str]()
     for names in sorted(found.values(), key=len):
         here = sum(name in kept or name in more for name in names)

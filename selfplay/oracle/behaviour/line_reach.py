@@ -1,4 +1,4 @@
-"""How much of what a bug changes is run by the inputs that predictions are judged with: elsewhere nothing is seen."""
+"""Counts how many of the changed lines the probes' inputs run: the other lines are not checked."""
 
 import ast
 import re
@@ -12,12 +12,12 @@ from selfplay.patches.changes import changes
 
 _RANGE = re.compile(r"(?<!\w)(\d{1,7})(?:-(\d{1,7}))?(?!\w)")
 _SILENT = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Global, ast.Nonlocal, ast.Try)
-"""Statements that run without a line of their own, or at another one."""
+"""Statements that run without a line of their own, or at another line."""
 
 
 def changed_statements(task: Task) -> frozenset[int]:
-    """The lines of the original at which statements of functions begin that the bug changes or takes away; none where
-    it only adds. Lines of several files are not told apart."""
+    """First lines, in the original, of the statements in functions that the bug changes or removes; empty if it only
+    adds code. Lines of different files are not distinguished."""
     sections = [one for one in patches.parse(task.artifact.bug_inject) if (one.old_path or "").endswith(".py")]
     texts = original_texts(task.world, [one.old_path or "" for one in sections])
     return frozenset(line for one in sections for line in _changed(one, texts.get(one.old_path or "", "")))
@@ -39,8 +39,8 @@ def _statements(tree: ast.Module) -> Iterator[int]:
 
 
 def reached(changed: frozenset[int], lines: Iterable[str]) -> tuple[int, int]:
-    """How many of the changed lines run in calls with these `lines`, as `Tried.lines` gives them, and how many there
-    are."""
+    """The number of changed lines that run in calls with these `lines` (from `Tried.lines`), and of all changed
+    lines."""
     ran = {line for text in set(lines) for first, last in _RANGE.findall(text) for line in _range(first, last)}
     return len(changed & ran), len(changed)
 

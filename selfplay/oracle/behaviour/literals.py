@@ -1,4 +1,4 @@
-"""Variations of the literals in a test: inputs that nobody was shown, near those that were."""
+"""Varies the literals in a test: inputs near the known ones, which the solver has not seen."""
 
 import ast
 import copy
@@ -9,17 +9,16 @@ from selfplay.oracle.rewriting.python_trees import Function
 
 CHARACTERS = " \t\n,;:.-_'\"()[]{}<>/\\#=+*%&aZ09é"
 NAMED = ("match", "id", "ids", "reason", "msg", "marks", "encoding")
-"""Keyword arguments whose literals are no inputs."""
+"""Keyword arguments whose literals are not inputs."""
 MODEST = 10_000
-"""Larger numbers change by one alone: they may stand for sizes."""
+"""Larger numbers change only by one, since they may be sizes."""
 LONGEST = 200
 
 
 def varied(function: Function, chance: random.Random, pool: Sequence[str]) -> Function | None:
-    """A copy of a test function with one or two of its literals changed; None for a test without literals.
+    """A copy of a test function with one or two literals changed; None for a test without literals.
 
-    A literal list of cases that it is parametrised with is cut to the case that changed. `pool`: other strings of the
-    file."""
+    If it is parametrised with a literal list, only the changed case is kept. `pool`: other strings of the file."""
     made = copy.deepcopy(function)
     places = list(inputs(made))
     if not places:
@@ -32,13 +31,13 @@ def varied(function: Function, chance: random.Random, pool: Sequence[str]) -> Fu
 
 
 def cut_cases(function: Function, changed: Sequence[ast.Constant], chance: random.Random) -> None:
-    """Leave one case of each literal list that the test is parametrised with."""
+    """Keep one case of each literal list with which the test is parametrised."""
     for cases in _cases(function):
         _cut(cases, changed, chance)
 
 
 def _cut(cases: ast.expr, changed: Sequence[ast.Constant], chance: random.Random) -> None:
-    """Leave one case of a literal list: one that changed, if there is one."""
+    """Keep one case of a literal list: a changed one, if there is one."""
     if isinstance(cases, ast.List | ast.Tuple) and cases.elts:
         places = {id(place) for place in changed}
         other = [case for case in cases.elts if any(id(node) in places for node in ast.walk(case))]
@@ -46,7 +45,7 @@ def _cut(cases: ast.expr, changed: Sequence[ast.Constant], chance: random.Random
 
 
 def _cases(function: Function) -> Iterator[ast.expr]:
-    """The cases that a test is parametrised with."""
+    """The lists of cases with which a test is parametrised."""
     for decorator in function.decorator_list:
         if isinstance(decorator, ast.Call) and getattr(decorator.func, "attr", "") == "parametrize":
             yield from decorator.args[1:2]
@@ -92,7 +91,7 @@ def _string(text: str, chance: random.Random, pool: Sequence[str]) -> str:
 
 
 def inputs(function: Function) -> Iterator[ast.Constant]:
-    """The literals of a test that may be changed: those of its body and of the cases it is parametrised with."""
+    """The literals of a test that may be changed: in its body and in its parametrised cases."""
     for cases in _cases(function):
         yield from _literals(cases)
     body = function.body[1:] if ast.get_docstring(function) is not None else function.body

@@ -1,5 +1,5 @@
-"""Records what the original and the buggy program do on inputs that nobody was shown; predictions are judged by it
-(`compare.py`)."""
+"""Records what the original and the buggy program do on inputs that the solver never saw; `compare.py` compares
+predictions with it."""
 
 import secrets
 from collections.abc import Collection, Mapping
@@ -27,15 +27,15 @@ from selfplay.sandbox import Backend, Limits
 from selfplay.workbench.files import TestFile
 
 TRIED, LEAST_TRIED, CONSIDERED = 64, 16, 24
-"""Probes that are tried on the original and on the buggy program, of all files and of one at least, and those that the
-original runs again."""
+"""The most probes tried on the original and on the buggy program, over all files; the same for one file at least; and
+the most that run again on the original."""
 
 
 def observe(
     backend: Backend, task: Task, oracle: Oracle, limits: Limits = Limits(), *, witness: bool = False
 ) -> Behaviour:
-    """Try probes on the original, twice, and on the buggy program; the result has none where the suite cannot be
-    probed. `witness`: with what the programs do to their interpreter. Raises `SandboxError` when no sandbox is
+    """Try probes twice on the original and once on the buggy program; the result is empty if the suite cannot be
+    probed. `witness`: also record what the programs do to their interpreter. Raises `SandboxError` when no sandbox is
     available."""
     bench = Bench(backend, task, oracle, limits, witness, _python_tests(task, oracle))
     if not bench.files:
@@ -55,8 +55,8 @@ def observe(
 
 @dataclass(frozen=True)
 class _Probes:
-    """The F2P tests with other inputs. `files`: by path; `groups`: the probes whose inputs reach the program as no
-    test's do, each with its test; `rest`: the other test files; `first`: what the original does."""
+    """The F2P tests with other inputs. `files`: by path; `groups`: probe -> its test, for probes whose inputs reach the
+    program as no test's do; `rest`: the other test files; `first`: outcomes of the original."""
 
     files: Mapping[str, python_probes.Probed] = field(default_factory=dict)
     rest: Mapping[str, str] = field(default_factory=dict)
@@ -64,12 +64,12 @@ class _Probes:
     first: Outcomes = field(default_factory=dict)
 
     def holding(self, probes: Collection[str]) -> dict[str, str]:
-        """The test files with these probes alone."""
+        """The test files with only these probes."""
         return {**self.rest, **{path: python_probes.only(one.text, probes) for path, one in self.files.items()}}
 
 
 def _probes(bench: Bench, originals: Mapping[str, str], shown: Entered) -> _Probes:
-    """A probe whose inputs do not reach the program, or do so in a test, too, shows nothing that was not shown."""
+    """Make probes. A probe is dropped if its inputs do not reach the program, or if they also do so in a test."""
     seed, wanted = secrets.randbits(64), sorted(bench.oracle.fail_to_pass)
     every = "\n".join(originals.values())
     asked = {path: text for path, text in originals.items() if python_probes.has_any(path, text, wanted)}
@@ -88,7 +88,7 @@ def _probes(bench: Bench, originals: Mapping[str, str], shown: Entered) -> _Prob
 
 
 def _scenarios(bench: Bench, probes: _Probes, every: Mapping[str, str]) -> dict[str, Scenario]:
-    """Name of a helper -> the scenario in it, of each probe that needs no runner. `every`: all test files."""
+    """Name of a helper -> its scenario, for each probe that needs no runner. `every`: all test files."""
     found, files = dict[str, Scenario](), Files({**every, **{path: one.text for path, one in probes.files.items()}})
     for path, one in probes.files.items():
         for probe in (probe for probe in one.names if probe in probes.groups):
@@ -101,7 +101,7 @@ def _scenarios(bench: Bench, probes: _Probes, every: Mapping[str, str]) -> dict[
 
 
 def _tests(bench: Bench, probes: _Probes) -> Behaviour:
-    """Probes that run as tests do: where too few can be made outside of the runner."""
+    """Probes that run as tests do, used if too few calls can be made outside of the runner."""
     groups, first = probes.groups, probes.first
     if not groups:
         return Behaviour()
@@ -115,7 +115,7 @@ def _tests(bench: Bench, probes: _Probes) -> Behaviour:
 
 
 def _test_texts(task: Task) -> dict[str, str]:
-    """The Python files of the tests, and those beside them."""
+    """The Python files of the tests, and those in the same folders."""
     original = Original(task.world)
     folders = {PurePosixPath(path).parent.as_posix() for path in task.artifact.test_files if path.endswith(".py")}
     beside = {path for folder in folders - {"."} for path in original.below(folder) if path.endswith(".py")}
@@ -123,6 +123,6 @@ def _test_texts(task: Task) -> dict[str, str]:
 
 
 def _python_tests(task: Task, oracle: Oracle) -> dict[str, TestFile]:
-    """The Python files with tests that decide."""
+    """The Python test files with tests that decide."""
     files = read_originals(task.world, task.artifact.test_files)
     return {path: files[path] for path in deciding(files, oracle.wanted) if path.endswith(".py")}

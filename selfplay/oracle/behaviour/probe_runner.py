@@ -1,4 +1,4 @@
-"""Runs probes and calls of the original and of the buggy program, and counts what that takes."""
+"""Runs probes and calls on the original and on the buggy program, and counts the runs."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,15 +19,15 @@ from selfplay.sandbox import Backend, Limits
 from selfplay.workbench.files import TestFile
 
 CALL_SECONDS, CALLS_SECONDS = 0.25, 120.0
-"""Of one call, and of all that are tried in one process: a prediction has four times as long for each."""
+"""Seconds for one call, and for all calls tried in one process; a prediction gets four times as long for each."""
 OTHER_SEED = "7"
-"""Of the hashes in the second run: what depends on them is no behaviour. Calls are made again in a user's place: what
-depends on the place is none either."""
+"""The hash seed of the second run: outcomes that depend on hashes are not behaviour. Calls are also repeated in a
+user's place: outcomes that depend on the place are not behaviour either."""
 
 
 @dataclass
 class Bench:
-    """Runs probes, and counts what that takes. `files`: the Python files with tests that decide."""
+    """Runs probes and counts the runs. `files`: the Python files with tests that decide."""
 
     backend: Backend
     task: Task
@@ -41,7 +41,7 @@ class Bench:
     def run(
         self, texts: Mapping[str, str], diffs: Sequence[str] = (), hash_seed: str = "", watched: bool = False
     ) -> tuple[Outcomes, Entered]:
-        """What the probes in these files record, and, when it is `watched`, how they enter the program."""
+        """What the probes in these files record and, if `watched`, how they enter the program."""
         texts = {path: watching(self.task, text) for path, text in texts.items()} if watched else texts
         order = TrialOrder(
             tuple(diffs), self.oracle.seconds, files=with_texts(self.files, texts), hash_seed=hash_seed,
@@ -56,7 +56,7 @@ class Bench:
         self, calls: Calls, diffs: Sequence[str] = (), place: CallContext = BARE, hash_seed: str = "0",
         traced: Mapping[str, Sequence[int]] = MappingProxyType({}), again: float = 0.0,
     ) -> Outcomes:  # fmt: skip
-        """What the calls do."""
+        """Make the calls; returns their outcomes."""
         called = self._caller.make(calls, diffs, place, hash_seed, traced, again)
         self.events += [event for event in called.events if not (traced and event[0] == "tracing")]
         return called.outcomes
@@ -67,5 +67,5 @@ class Bench:
 
 
 def with_texts(files: Mapping[str, TestFile], texts: Mapping[str, str]) -> dict[str, TestFile]:
-    """The test files with these texts."""
+    """These test files, with their texts replaced."""
     return {path: replace(files[path], content=encode(text)) for path, text in texts.items()}

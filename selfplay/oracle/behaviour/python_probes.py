@@ -1,7 +1,8 @@
-"""Turns Python tests into probes: the same steps with other inputs, and every claim replaced by a record of what is so.
+"""Turns Python tests into probes: the same steps with other inputs, where every assertion becomes a record of the
+value.
 
-A probe claims nothing. It has no expected value, so there is nothing in it to be read or copied: only a program that
-does what the original does leaves the record that the original left.
+A probe asserts nothing. It contains no expected value that could be read or copied: only a program that behaves like
+the original leaves the original's record.
 """
 
 import ast
@@ -14,13 +15,13 @@ from selfplay.oracle.behaviour.literals import strings, varied
 from selfplay.oracle.behaviour.recording import LOCAL, NAMES, PLACEHOLDER
 from selfplay.oracle.behaviour.unseen_inputs import Novel, novel_test
 from selfplay.oracle.rewriting.python_claims import RAISES
-from selfplay.oracle.rewriting.python_trees import Asked, Function, find, parsed, unparsed, without
+from selfplay.oracle.rewriting.python_trees import Function, WantedTests, find, parsed, unparsed, without
 
 
 @dataclass(frozen=True)
 class Probed:
-    """`text`: the file with probes in place of its tests. `names`: the probes, each with the test it was made of;
-    `novel`: those in which every literal is another."""
+    """`text`: the file with probes in place of its tests. `names`: probe -> the test it was made from; `novel`: the
+    probes in which every literal is replaced."""
 
     text: str
     names: dict[str, str]
@@ -28,14 +29,14 @@ class Probed:
 
 
 def probed(path: str, text: str, fail_to_pass: Collection[str], most: int, seed: int, shown: str = "") -> Probed | None:
-    """The file with at most `most` probes of its F2P tests; None where there is none, or the text is not Python.
-    `shown`: the text of all tests.
+    """The file with at most `most` probes of its F2P tests; None if there are none, or the text is not Python. `shown`:
+    the text of all tests.
 
     The same arguments give the same probes."""
     tree = parsed(text)
     if tree is None:
         return None
-    asked, chance = Asked(path, fail_to_pass), random.Random(f"{seed} {path}")
+    asked, chance = WantedTests(path, fail_to_pass), random.Random(f"{seed} {path}")
     wanted = [test for test in find(tree) if asked.has(*test)]
     if not wanted:
         return None
@@ -55,13 +56,13 @@ def probed(path: str, text: str, fail_to_pass: Collection[str], most: int, seed:
 
 
 def has_any(path: str, text: str, tests: Collection[str]) -> bool:
-    """Is one of these tests written in this file?"""
-    tree, asked = parsed(text), Asked(path, tests)
+    """Whether one of these tests is defined in this file."""
+    tree, asked = parsed(text), WantedTests(path, tests)
     return tree is not None and any(asked.has(*test) for test in find(tree))
 
 
 def only(text: str, probes: Collection[str]) -> str:
-    """A file of probes with these alone."""
+    """A file of probes, reduced to these."""
     tree = parsed(text)
     if tree is None:
         return text
@@ -70,7 +71,7 @@ def only(text: str, probes: Collection[str]) -> str:
 
 
 def emptied(text: str) -> str:
-    """A test file without its tests; unchanged when it is not Python, or nested too deeply to be written."""
+    """A test file without its tests; unchanged if it is not Python, or nested too deeply to be unparsed."""
     try:
         return only(text, ())
     except RecursionError:
@@ -80,7 +81,7 @@ def emptied(text: str) -> str:
 def _different(
     function: Function, most: int, chance: random.Random, pool: Sequence[str], shown: str
 ) -> Iterator[tuple[Function, bool]]:
-    """(a variant, is every literal of it another?), by turns."""
+    """Yield (a variant, whether every literal of it is replaced), alternating."""
     seen = {ast.dump(function)}
     for turn in range(4 * most):
         novel = turn % 2 == 0
@@ -107,7 +108,8 @@ def _written(tree: ast.Module, made: dict[int, list[Function]]) -> str:
 
 
 def _first(tree: ast.Module) -> int:
-    """Where the first statement that may stand anywhere has its place: before whatever loads the program."""
+    """The index of the first statement that is neither a docstring nor a `__future__` import: there a line runs before
+    any that loads the program."""
     at = int(ast.get_docstring(tree) is not None)
     while at < len(tree.body) and getattr(tree.body[at], "module", None) == "__future__":
         at += 1
@@ -115,7 +117,7 @@ def _first(tree: ast.Module) -> int:
 
 
 def _probe(function: Function, name: str) -> Function:
-    """The function as a probe: its claims recorded, an exception at its end too."""
+    """The function as a probe: assertions, and an exception that ends it, are recorded."""
     made = copy.deepcopy(function)
     made.name = name
     body: list[ast.stmt] = []
@@ -127,7 +129,7 @@ def _probe(function: Function, name: str) -> Function:
 
 
 class Records(ast.NodeTransformer):
-    """Replaces claims by records of what they were about."""
+    """Replaces assertions by records of their values."""
 
     def visit_Assert(self, node: ast.Assert) -> list[ast.stmt]:
         claim = node.test
@@ -148,7 +150,7 @@ class Records(ast.NodeTransformer):
         return node
 
     def visit_With(self, node: ast.With) -> ast.stmt | list[ast.stmt]:
-        """A block that must raise: whether it does, and what, is recorded; what else it enters is kept."""
+        """Record whether a block that must raise does so, and what; its other context managers stay."""
         self.generic_visit(node)
         raising = [item for item in node.items if isinstance(item.context_expr, ast.Call)
                    and called(item.context_expr) in RAISES]  # fmt: skip
@@ -167,12 +169,12 @@ class Records(ast.NodeTransformer):
 
 
 def called(node: ast.Call) -> str:
-    """The name that is called, without the object before the dot."""
+    """The called name, without the object before the dot."""
     return getattr(node.func, "attr", "") or getattr(node.func, "id", "")
 
 
 def _recorded(values: Sequence[ast.expr]) -> list[ast.stmt]:
-    """Each value that is no literal, recorded: what it is, or what it raises."""
+    """Record each value that is not a literal, or the exception it raises."""
     asked = [value for value in values if not isinstance(value, ast.Constant)]
     found = [_tried([_call("selfplay_saw", value)], [_call("selfplay_raised", _name(LOCAL))]) for value in asked]
     return list(found) or [ast.Pass()]

@@ -1,6 +1,6 @@
-"""The recorder beside the probes of a test run: one module under an unknown name, a key, and a file.
+"""The recorder for probes in a test run: one module under a random name, a key, and a file.
 
-In stored test files it goes by `PLACEHOLDER`, and what it gives by `NAMES`; each run has names of its own.
+Stored test files call it `PLACEHOLDER`, and its functions `NAMES`; each run replaces these by random names.
 """
 
 import re
@@ -17,16 +17,16 @@ from selfplay.workbench.files import TestFile
 PLACEHOLDER = "selfplay_recorder"
 NAMES = ("selfplay_begin", "selfplay_saw", "selfplay_raised", "SelfplayCaught")
 LOCAL = "selfplay_error"
-"""What an exception is called in a probe."""
+"""The name of an exception in a probe."""
 
 
 def drawn_names() -> dict[str, str]:
-    """What the recorder gives, and the local name, under names drawn anew."""
+    """Random names for the recorder's functions and for the local name."""
     return {name: secret_name(()) for name in (*NAMES, LOCAL)}
 
 
 def in_names(text: str, names: Mapping[str, str]) -> str:
-    """Source with these names."""
+    """Replace these names in a source."""
     return decode(_OURS.sub(lambda found: encode(names.get(decode(found[0]), decode(found[0]))), encode(text)))
 
 
@@ -35,27 +35,27 @@ _OURS = re.compile(rb"\b(?:" + "|".join((PLACEHOLDER, LOCAL, *NAMES)).encode() +
 
 @dataclass(frozen=True)
 class Recording:
-    """`key`: what signs. `file`: where the record is written. `names`: those in the probes -> those of this run."""
+    """`key`: signs the record. `file`: where the record is written. `names`: name in the probes -> name in this run."""
 
     key: str = field(default_factory=lambda: secrets.token_hex(32))
     file: str = field(default_factory=lambda: f"/tmp/selfplay-{secrets.token_hex(8)}")
     names: Mapping[str, str] = field(default_factory=drawn_names)
 
     def source(self) -> str:
-        """The module's text; what the probes call are its names."""
+        """The module's source, with this run's names."""
         text = "".join(inside.text(name) for name in ("selfplay_plain.py", "selfplay_record.py"))
         given = {self.names[name]: name for name in NAMES}
         return inside.apart(f"SELFPLAY_FILE = {self.file!r}\n{text}", "recorder", given)
 
     def read(self, found: Mapping[str, bytes]) -> Signed | None:
-        """What the probes recorded; None for a record that another wrote into."""
+        """What the probes recorded; None if something else wrote into the record."""
         try:
             return read_signed(found.get(self.file, b""), self.key)[0]
         except BrokenRecord:
             return None
 
     def under_name(self, files: Mapping[str, TestFile], module: str) -> dict[str, TestFile]:
-        """The test files with the recorder under this name."""
+        """The test files with the recorder's random module name."""
         fresh = {old.encode(): new.encode() for old, new in {PLACEHOLDER: module, **self.names}.items()}
         return {
             path: replace(file, content=_OURS.sub(lambda found: fresh[found[0]], file.content))

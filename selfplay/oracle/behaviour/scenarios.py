@@ -1,7 +1,7 @@
-"""Tests with other inputs as programs of their own: what takes several steps, and so cannot be written as one call.
+"""Scenarios: tests with other inputs as programs without a runner, for steps that cannot be written as one call.
 
-A scenario is cut out of its test file with all that it needs, in names drawn anew: no claim is left (each is a record),
-and nothing of a test runner. It is made like a call, wherever the program is to be seen outside of its tests.
+A scenario is cut out of its test file with everything it needs, under new names. It has no assertion (each becomes a
+record) and uses no test runner. It is made like a call, wherever calls are made.
 """
 
 import ast
@@ -20,13 +20,13 @@ _ENTRY = "selfplay_scenario"
 
 
 class _NoScenario(Exception):
-    """The test needs what only a test runner gives."""
+    """The test needs something that only a test runner provides."""
 
 
 @dataclass
 class _File:
-    """A test file without what a runner does for it. `tops`: name -> the statement that gives it; `probes`: the test
-    functions in it, with their classes."""
+    """A test file without what a runner does. `tops`: name -> the statement that defines it; `probes`: its test
+    functions, with their classes."""
 
     tree: ast.Module
     tops: dict[str, ast.stmt]
@@ -35,7 +35,7 @@ class _File:
 
 @dataclass
 class Files:
-    """Test files, each read once. `texts`: by path, those of probed files with their probes."""
+    """Test files; each is parsed once. `texts`: path -> text; for probed files, the text with probes."""
 
     texts: Mapping[str, str]
     read: dict[str, _File] = field(default_factory=dict)
@@ -51,8 +51,7 @@ class Files:
         return self.read[path]
 
     def scenario(self, path: str, probe: str) -> tuple[str, str] | None:
-        """(source, the name of the function in it that plays the scenario) of a probe; None for one that needs a
-        runner."""
+        """(source, name of its function that runs the scenario) of a probe; None if it needs a runner."""
         try:
             file = self.file(path)
             if probe not in file.probes:
@@ -68,15 +67,15 @@ class Files:
 
 @dataclass
 class _Needed:
-    """What one scenario needs of the test files, gathered name by name."""
+    """What one scenario needs of the test files, collected name by name."""
 
     files: Files
     probe: str
     wanted: dict[str, dict[ast.stmt, ast.stmt]] = field(default_factory=dict)
-    """Path -> its statements that are needed, each as it is in the scenario."""
+    """Path -> its needed statements, as they appear in the scenario."""
 
     def add(self, path: str, names: Iterable[str]) -> None:
-        """These names of a file, with all that they need."""
+        """Add these names of a file, with everything they need."""
         file, left = self.files.file(path), [*names]
         wanted = self.wanted.setdefault(path, {})
         for name in left:
@@ -93,7 +92,7 @@ class _Needed:
                 left += _names((node,))
 
     def _alone(self, node: ast.stmt) -> ast.stmt:
-        """A class with no other test than the probe."""
+        """A class with the probe as its only test."""
         if not isinstance(node, ast.ClassDef):
             return node
         made = copy.copy(node)
@@ -103,7 +102,7 @@ class _Needed:
         return made
 
     def _forbidden(self, node: ast.AST) -> bool:
-        """Does it load a test runner, or a test file as a whole?"""
+        """Whether it loads a test runner, or a whole test file."""
         if isinstance(node, ast.Import):
             paths = [one.name.replace(".", "/") for one in node.names]
             return of_a_runner(node) or any(
@@ -112,7 +111,7 @@ class _Needed:
         return isinstance(node, ast.ImportFrom) and of_a_runner(node)
 
     def _other(self, path: str, node: ast.stmt) -> str | None:
-        """The test file that an import takes names from; None for any other statement."""
+        """The test file from which an import takes names; None for any other statement."""
         if not isinstance(node, ast.ImportFrom):
             return None
         folder = posixpath.dirname(path)
@@ -130,7 +129,7 @@ class _Needed:
         return found[0]
 
     def statements(self) -> list[ast.stmt]:
-        """What is needed, each file's before that of the files that import it."""
+        """The needed statements; imported files come before the files that import them."""
         made, given = list[ast.stmt](), set[str]()
         for path, wanted in reversed(self.wanted.items()):
             body = self.files.file(path).tree.body
@@ -148,7 +147,7 @@ def _names(nodes: Iterable[ast.AST]) -> list[str]:
 
 
 def _entry(function: Function, owner: Owner | None, file: _File) -> Function:
-    """The function that plays the scenario."""
+    """The function that runs the scenario."""
     known = {one.name: (one, None) for one in file.tree.body if isinstance(one, Function)}
     given = [ast.keyword(name, value) for name, value in _given(function, owner is not None, known)]
     if owner is None:
@@ -175,7 +174,7 @@ def _of_one(name: str, method: Function) -> ast.Call:
 def _given(
     function: Function, method: bool, known: Mapping[str, tuple[Function, None]]
 ) -> Iterator[tuple[str, ast.expr]]:
-    """The arguments that a runner would give to a test: a case that is written out, what a plain fixture returns."""
+    """The arguments that a runner would pass to a test: a literal case, or the result of a plain fixture."""
     cases = dict(_case(function))
     args = function.args.args[method:]
     for one in args[: len(args) - len(function.args.defaults)]:
@@ -194,7 +193,7 @@ def _plain_fixture(function: Function) -> bool:
 
 
 def _case(function: Function) -> Iterator[tuple[str, ast.expr]]:
-    """The first case that a test is parametrised with."""
+    """The first parametrised case of a test."""
     for decorator in function.decorator_list:
         if not isinstance(decorator, ast.Call) or getattr(decorator.func, "attr", "") != "parametrize":
             continue

@@ -1,7 +1,7 @@
-"""Reads what a program of ours recorded beside code of strangers: lines that are signed, numbered and chained.
+"""Reads records that our programs wrote while running beside untrusted code: signed, numbered and chained lines.
 
-The key comes to the program by standard input before the repository's code is loaded (`inside/selfplay_plain.py`). A
-line that another wrote, changed, dropped or moved breaks the chain, and then nothing of the record counts.
+The program gets the key by standard input before the repository's code is loaded (`inside/selfplay_plain.py`). A line
+that other code wrote, changed, dropped or moved breaks the chain, and then the whole record is invalid.
 """
 
 from collections import defaultdict
@@ -12,15 +12,15 @@ from selfplay.untrusted_json import AnswerError, answer, lines
 MOST_LINES, MOST_FIELDS = 200_000, 1_000
 END = "end"
 Signed = dict[str, dict[str, str]]
-"""Probe -> its outcomes by their place."""
+"""Probe -> its outcomes by place."""
 
 
 class BrokenRecord(ValueError):
-    """Something besides the recorder wrote into the record; one line."""
+    """The record was changed by something other than the recorder; one line."""
 
 
 def read_signed(data: bytes, key: str) -> tuple[Signed, bool]:
-    """The outcomes, and whether the record says that it ends. Raises `BrokenRecord`."""
+    """The outcomes, and whether the record has its end line. Raises `BrokenRecord`."""
     found: Signed = defaultdict(dict)
     before, ended = b"", False
     for number, line in enumerate(lines(data)):

@@ -1,9 +1,9 @@
-"""What the original does on inputs that nobody was shown: values that can be stored, and how they are compared.
+"""What the original does on inputs that the solver never saw: storable values, and their comparison.
 
-The record is made once per bug (`observe.py`) and stays outside; the probes in it hold inputs, but no expected value. A
-probe counts if two runs of the original agree on it and the buggy program does something else. A repair does on nearly
-all of them what the original does, and on few what the *buggy* program does: a program that knows the tests' cases, or
-half of the repair, does not. Deviation from the paper: there a prediction is judged by the tests alone.
+The record is made once per bug (`observe.py`) and stays outside the sandbox; probes contain inputs, but no expected
+values. A probe counts if two runs of the original agree on it and the buggy program differs. A repair agrees with the
+original on nearly all probes, and with the *buggy* program on few; a program that memorised the tests' cases, or half
+of a repair, does not. Deviation from the paper: there the tests alone judge a prediction.
 """
 
 from collections import defaultdict
@@ -17,12 +17,12 @@ from selfplay.workbench.files import TestFile
 KEPT, KEPT_CALLS = 12, 40
 """Probes that each prediction runs: tests with other inputs, and calls of the program."""
 ENOUGH = 4
-"""Fewer probes show too little: a prediction is not judged by them, and its grade is weakly assured."""
+"""With fewer probes a prediction is not judged by them, and its grade is weakly assured."""
 RAISED, WRONG_KIND = '["raised"', '["raised", "TypeError"]'
 GONE, SLOW = '"selfplay: gone"', '"selfplay: slow"'
-"""Outcomes of a call of what is not there, and of one that was stopped."""
+"""Outcomes of a call whose target does not exist, and of a call that was stopped."""
 Outcomes = Mapping[str, Mapping[str, str]]
-"""Probe -> its outcomes by their place; each is plain JSON, or a digest of it."""
+"""Probe -> its outcomes by place; each is plain JSON, or a digest of it."""
 
 
 @dataclass(frozen=True)
@@ -38,12 +38,11 @@ class Guards:
 
 @dataclass(frozen=True)
 class Behaviour:
-    """`files`: the probes in place of the tests; `calls`: those that are calls; `novel`: those of these of whose inputs
-    nothing stands in the tests; `kinds`: kind -> those of them that are of it (`input_kinds.py`). `right`: what the
-    original does where the buggy program does something else; `wrong`: what that one does. `guards`: calls on which
-    they agree. `reached`: how many of the changed lines run in the calls, and how many there are (`line_reach.py`).
-    `runs`: what it took to find out; `events`: what the programs did to their interpreter meanwhile; these are not
-    stored with it."""
+    """`files`: the test files with probes instead of tests; `calls`: the call probes; `novel`: call probes whose inputs
+    do not occur in the tests; `kinds`: input kind -> its call probes (`input_kinds.py`). `right`: the original's
+    outcomes where the buggy program differs; `wrong`: the buggy program's outcomes there. `guards`: calls on which both
+    agree. `reached`: how many of the changed lines run in the calls, and how many there are (`line_reach.py`). `runs`:
+    suite runs that this took; `events`: what the programs did to their interpreter meanwhile; neither is stored."""
 
     files: Mapping[str, TestFile] = field(default_factory=dict)
     calls: Calls = field(default_factory=Calls)
@@ -64,8 +63,8 @@ class Behaviour:
 
 @dataclass(frozen=True)
 class Compared:
-    """What a prediction did on the probes that count, each probe with the same weight. `right`, `wrong`: how many
-    probes' worth of outcomes are the original's, and the buggy program's."""
+    """What a prediction did on the probes that count, each with the same weight. `right`, `wrong`: number of probes
+    (with fractions) on which it agrees with the original, and with the buggy program."""
 
     counted: int
     right: float
@@ -73,7 +72,7 @@ class Compared:
 
 
 def compared(right: Outcomes, wrong: Outcomes, seen: Outcomes) -> Compared:
-    """Outcome by outcome. A call of what the prediction has no more does not count."""
+    """Compare outcome by outcome. A call does not count if the prediction no longer has its target."""
     counted = [probe for probe in right if not _gone(right[probe], seen.get(probe, {}))]
     both = [_shares(right[probe], wrong[probe], seen.get(probe, {})) for probe in counted]
     return Compared(len(counted), sum(one for one, _ in both), sum(other for _, other in both))
@@ -91,16 +90,16 @@ def _shares(right: Mapping[str, str], wrong: Mapping[str, str], seen: Mapping[st
 
 
 def _differ(right: str, wrong: str) -> bool:
-    """Whether two outcomes tell the programs apart. Where the original refuses an argument and the buggy program finds
-    it to be of a kind that it does not take, both refuse it: so may a repair, in either way."""
+    """Whether two outcomes tell the programs apart. If the original raises an error for an argument and the buggy
+    program raises one for its type, both refuse it: a repair may do either."""
     return right != wrong and not (right.startswith(RAISED) and wrong == WRONG_KIND)
 
 
 def choose(
     groups: Mapping[str, str], first: Outcomes, second: Outcomes, buggy: Outcomes, most: int
 ) -> dict[str, tuple[dict[str, str], dict[str, str]]]:
-    """At most `most` probes that tell the two programs apart, with both outcomes. `groups`: each probe with what it was
-    made of; by turns of these."""
+    """At most `most` probes that tell the two programs apart, with both outcomes. `groups`: probe -> its source; probes
+    are taken from these in turn."""
     by_group: dict[str, list[str]] = defaultdict(list)
     telling: dict[str, tuple[dict[str, str], dict[str, str]]] = {}
     for name, group in groups.items():
@@ -124,15 +123,15 @@ def choose(
 def choose_both(
     groups: Mapping[str, str], novel: Collection[str], runs: tuple[Outcomes, Outcomes, Outcomes], most: int
 ) -> dict[str, tuple[dict[str, str], dict[str, str]]]:
-    """The same, with up to half of them `novel`. `runs`: two of the original, one of the buggy program."""
+    """Like `choose`, with up to half of the probes `novel`. `runs`: two of the original, one of the buggy program."""
     first = choose({name: group for name, group in groups.items() if name in novel}, *runs, most // 2)
     others = {name: group for name, group in groups.items() if name not in first}
     return {**first, **choose(others, *runs, most - len(first))}
 
 
 def worn(outcomes: Outcomes, right: Outcomes) -> list[str]:
-    """The calls that do something else when they and others are made many times. `right`: what is looked at of
-    each."""
+    """The calls whose outcome changes when they and others are repeated many times. `right`: the outcomes to compare
+    for each call."""
 
     def changed(call: str) -> bool:
         now, later = outcomes.get(call, {}), outcomes[call + AGAIN]
@@ -142,13 +141,13 @@ def worn(outcomes: Outcomes, right: Outcomes) -> list[str]:
 
 
 def raising(outcomes: Mapping[str, str]) -> str:
-    """The kind of exception with which a call ended; empty when it ended without one."""
+    """The kind of exception that ended a call; empty if none did."""
     last = next(iter(outcomes.values()), "")
     return last if last.startswith(RAISED) else ""
 
 
 def without_accidents(made: Mapping[str, str], outcomes: Outcomes, seen: Collection[str]) -> dict[str, str]:
-    """The calls that end as calls of the tests may: an exception that none of those raises is what happens on an input
-    that nothing is specified for."""
+    """The calls that end normally, or with an exception that calls of the tests raise too: any other exception comes
+    from an input whose result is not specified."""
     known = {raising(outcomes.get(name, {})) for name in seen}
     return {name: group for name, group in made.items() if raising(outcomes.get(name, {})) in known | {""}}

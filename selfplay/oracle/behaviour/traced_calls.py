@@ -1,4 +1,4 @@
-"""How the tests enter the program, seen in runs of the original alone: which of their calls reach what a bug changes.
+"""Finds which calls of the tests reach the changed functions, in runs of the original only.
 
 `inside/selfplay_entered.py` is appended to test files, so that it works with every runner.
 """
@@ -28,10 +28,10 @@ _WATCHING = "\n\n".join(inside.text(name) for name in ("selfplay_written.py", "s
 
 @dataclass(frozen=True)
 class Entered:
-    """`python`, `paths`: how the program is loaded. `modules`: module -> the name it has in `calls`, each a call as
-    source with the test that made it. `beside`: calls that reach other functions of the changed files alone. `helpers`:
-    the modules that are the tests', with their files. `reached`: test -> digests of the arguments with which it reaches
-    what the bug changes."""
+    """`python`, `paths`: how to load the program. `modules`: module -> its name in the calls. `calls`: calls that reach
+    the changed functions, as source -> the test that made it. `beside`: calls that reach only other functions of the
+    changed files. `helpers`: modules of the tests, with their files. `reached`: test -> digests of the arguments that
+    reach the changed functions."""
 
     python: str = ""
     paths: tuple[str, ...] = ()
@@ -42,7 +42,7 @@ class Entered:
     reached: dict[str, list[str]] = field(default_factory=dict)
 
     def ordered(self, most: int, wanted: Collection[str], seed: int) -> tuple[str, ...]:
-        """At most `most` calls, those of the tests with these ids first."""
+        """At most `most` calls, first those that these tests make."""
         asked = set(re.findall(r"\w+", " ".join(test.split("[")[0] for test in wanted)))
         calls = random.Random(seed).sample(self.calls, len(self.calls))
         return tuple(source for source, test in sorted(calls, key=lambda call: call[1] not in asked))[:most]
@@ -53,7 +53,7 @@ class Entered:
 
 
 def watching(task: Task, text: str) -> str:
-    """A test file that also writes down how its tests enter the program; each says so first."""
+    """The test file, extended so that its tests record how they enter the program; each test announces itself first."""
     order = {"root": WORKDIR, "tests": sorted(task.artifact.test_files), "changed": changed_lines(task)}
     tree = parsed(text)
     for function in _watched(tree) if tree is not None else ():
@@ -61,7 +61,7 @@ def watching(task: Task, text: str) -> str:
         at = int(ast.get_docstring(function) is not None)
         body = ast.parse(f"selfplay_enter({name!r})").body
         if any(isinstance(node, ast.Yield | ast.YieldFrom) for node in ast.walk(function)):
-            function.body[at:at] = body  # it goes on after its test
+            function.body[at:at] = body  # a generator continues after the test: no end here
         else:
             left = ast.parse("selfplay_leave()").body
             function.body[at:] = [*body, ast.Try(function.body[at:] or [ast.Pass()], [], [], left)]
@@ -73,7 +73,8 @@ def watching(task: Task, text: str) -> str:
 
 
 def _watched(tree: ast.Module) -> Iterator[Function]:
-    """The tests, and what a runner does before them: what runs between these is the runner's own."""
+    """The tests, and the set-up code that a runner calls before them; between these, only the runner's own code
+    runs."""
     for node in ast.walk(tree):
         for one in node.body if isinstance(node, ast.Module | ast.ClassDef | ast.If | ast.Try) else ():
             if isinstance(one, Function) and (
@@ -84,7 +85,7 @@ def _watched(tree: ast.Module) -> Iterator[Function]:
 
 
 def read_entered(data: bytes) -> Entered:
-    """What was written down; nothing for anything else."""
+    """Parse the record; empty if it is not valid."""
     try:
         return answer(Entered, data)
     except AnswerError:
@@ -92,8 +93,8 @@ def read_entered(data: bytes) -> Entered:
 
 
 def changed_lines(task: Task) -> dict[str, list[int]]:
-    """Changed file -> the lines at which its changed functions begin in the original, as their code objects say it.
-    No line stands for every function: the bug changes code outside of them."""
+    """Changed file -> first lines of its changed functions in the original, as their code objects give them. An empty
+    list stands for every function: the bug changes code outside of functions."""
     sections = [one for one in patches.parse(task.artifact.bug_inject) if one.old_path and one.old_path.endswith(".py")]
     texts = original_texts(task.world, [one.old_path or "" for one in sections])
     return {path: _begun(section, texts[path]) for section in sections if (path := section.old_path or "") in texts}

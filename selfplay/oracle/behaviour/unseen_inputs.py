@@ -1,7 +1,7 @@
-"""Inputs of which nothing stands in the tests: every literal of a call, or of a test, becomes another at once.
+"""Makes novel inputs: every literal of a call or a test is replaced, so that no input occurs in the tests.
 
-A program that knows the tests' inputs, as a list, as their text or by their digests, may also know most small values
-by that: `1`, `[]` and `'a'` stand in every suite. Where an input changes alone, those beside it are still known ones.
+A program that memorised the tests' inputs may also know most small values: `1`, `[]` and `'a'` occur in every suite. If
+only one input changed, the others would still be known.
 """
 
 import ast
@@ -17,11 +17,12 @@ from selfplay.oracle.rewriting.python_trees import Function
 
 _WORD = re.compile(r"[A-Za-z0-9]+")
 _FILLED, _TURNED, _KEPT = 0.5, 0.25, 0.4
-"""How often an empty container gets an item, a truth value becomes a number that is as true, a word stays."""
+"""Probabilities: an empty container gets an item, a truth value becomes a number of the same truth, a word stays."""
 
 
 class Novel:
-    """Values that stand nowhere in the tests, the same for the same. `shown`: the tests' text."""
+    """Replaces values by others that do not occur in the tests; equal values get equal replacements. `shown`: the
+    tests' text."""
 
     def __init__(self, shown: str, chance: random.Random) -> None:
         self.chance, self._shown = chance, shown
@@ -29,7 +30,7 @@ class Novel:
         self._words = dict[str, str]()
 
     def value(self, value: object) -> object:
-        """Another value of its kind; the same where the kind has no other."""
+        """Another value of the same type; the value itself if its type has no other."""
         if value is True and self.chance.random() < _TURNED:
             return self._number(1)
         if value is None or isinstance(value, bool) or not isinstance(value, int | float | str | bytes):
@@ -49,18 +50,18 @@ class Novel:
         return number if isinstance(value, int) else number + 0.37
 
     def _number(self, least: int) -> int:
-        """A number that stands nowhere, among the first that are larger."""
+        """A larger number, close to it, that does not occur in the tests."""
         near = (one for one in range(least + 1, least + 20_000) if str(one) not in self._shown)
         return self.chance.choice([one for one, _ in zip(near, range(12), strict=False)] or [least + 20_011])
 
     def _text(self, text: str) -> str:
-        """The same text in which some words are others, and nowhere stands as a whole; signs, case and repetitions
-        stay."""
+        """The text with some words replaced, so that it does not occur in the tests as a whole; punctuation, case and
+        repetitions stay."""
         made = _WORD.sub(lambda found: self._among(found[0], _KEPT), text)
         return made if made not in self._shown else _WORD.sub(lambda found: self._among(found[0], 0.0), text)
 
     def _among(self, word: str, kept: float) -> str:
-        """Another word for this one; it may stay with this chance, and then always does."""
+        """A replacement of this word, always the same one; with probability `kept`, the word itself."""
         known = self._words.get(word)
         if known is None or (known == word and not kept):
             known = self._words[word] = word if self.chance.random() < kept else self._word(word)
@@ -76,7 +77,7 @@ class Novel:
 
 
 def is_novel(call: str, shown: str) -> bool:
-    """Does nothing of what is given to this call stand in the tests? Truth values and None tell nothing."""
+    """Whether none of this call's inputs occurs in the tests; truth values and None do not count."""
     tree = ast.parse(call, mode="eval").body
     nodes = [get_input(*place) for place in places(tree)]
     values = [value_of(node) for node in nodes]
@@ -86,7 +87,7 @@ def is_novel(call: str, shown: str) -> bool:
 
 
 def all_novel(calls: Sequence[str], shown: str, most: int, seed: int) -> list[str]:
-    """At most `most` of these calls, with every input another: by turns, until enough differ."""
+    """At most `most` variants of these calls with every input replaced, taking the calls in turn."""
     chance, found = random.Random(seed), dict[str, None]()
     for turn in range(3 * most if calls else 0):
         made = _renewed(calls[turn % len(calls)], Novel(shown, chance), chance)
@@ -110,7 +111,7 @@ def _renewed(call: str, novel: Novel, chance: random.Random) -> str:
 
 
 def novel_test(function: Function, novel: Novel) -> Function:
-    """A copy of a test function in which every literal is another; of its written cases one is left."""
+    """A copy of a test function with every literal replaced; only one parametrised case is kept."""
     made = copy.deepcopy(function)
     for place in [*inputs(made)]:
         place.value = novel.value(place.value)  # type: ignore[assignment]
@@ -119,7 +120,7 @@ def novel_test(function: Function, novel: Novel) -> Function:
 
 
 def _fill(node: ast.expr, novel: Novel) -> None:
-    """An empty container gets an item."""
+    """Add an item to an empty container."""
     if isinstance(node, ast.Dict) and not node.keys:
         node.keys, node.values = [constant(novel.value("some"))], [constant(novel.value(3))]
     elif isinstance(node, ast.List | ast.Tuple) and not node.elts:

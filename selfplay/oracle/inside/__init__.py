@@ -1,5 +1,5 @@
-"""Programs of the oracle that run inside sandboxes, on the system's bare Python. Read as text, never imported, but for
-`shingles`, by which both sides cut text alike."""
+"""Programs of the oracle that run inside sandboxes, on the system's bare Python. They are read as text, not imported,
+except `shingles`, which both sides use to cut text in the same way."""
 
 from collections.abc import Mapping
 from importlib.resources import files
@@ -12,10 +12,10 @@ def text(name: str) -> str:
 
 
 def apart(source: str, name: str, kept: Mapping[str, str] = MappingProxyType({}), file: str = "<string>") -> str:
-    """A program that runs this source with built-ins of its own, which no other code can replace. `kept`: names of the
-    program for what the source defines; `file`: where its code says that it stands."""
+    """A program that runs this source with its own copy of the built-ins, so that other code cannot replace them.
+    `kept`: name in the program -> name that the source defines; `file`: the file name that its code reports."""
     spaced = f"{{'__builtins__': dict(vars(__import__('builtins'))), '__name__': {name!r}}}"
-    if not kept:  # the main module has no name more than any program's
+    if not kept:  # the main module then has only the names that any program has
         return f"exec(compile({source!r}, {file!r}, 'exec'), {spaced})\n"
     given = "".join(f"{new} = space[{old!r}]\n" for new, old in kept.items())
     return f"space = {spaced}\nexec(compile({source!r}, {file!r}, 'exec'), space)\n{given}del space\n"

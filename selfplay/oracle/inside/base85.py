@@ -1,10 +1,10 @@
-"""Base85, ZeroMQ's base85 and Ascii85 text. Part of the search inside the sandbox, before `decode.py`."""
+"""Decodes Base85, ZeroMQ's base85 and Ascii85 text. Part of the search inside the sandbox, before `decode.py`."""
 
 import base64
 import re
 
 MOST_SLOW = 1024 * 1024
-"""Bytes of what Python decodes in a loop of its own."""
+"""Byte limit for formats that Python decodes in a Python loop, which is slow."""
 SIGNS85 = rb"[0-9A-Za-z!#$%&()*+\-;<=>?@^_`{|}~.:/\[\]]"
 WORD85 = re.compile(rb"(?<!" + SIGNS85 + rb")" + SIGNS85 + rb"{40,}")
 SPACE = rb"[ \t]*"
@@ -21,7 +21,7 @@ Z85 = bytes.maketrans(
 
 
 def words85(data):
-    """Base85, ZeroMQ's base85 and Ascii85 text."""
+    """Contents encoded as Base85, ZeroMQ's base85 or Ascii85."""
     count = 0
     for words, _ in groups(WORD85, data):
         text = b"".join(words)
@@ -40,7 +40,7 @@ def b85(text):
 
 
 def ascii85(run):
-    """Of a run of its alphabet: from the mark of its beginning on, or else the longest part without quotes."""
+    """Ascii85 in a run of its alphabet: after the start mark, or else the longest part without quotes."""
     begin = run.find(b"<~")
     text = run[begin + 2 :] if begin >= 0 else run
     end = text.find(b"~")

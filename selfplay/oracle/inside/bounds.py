@@ -1,19 +1,19 @@
-"""What the search may cost, and what it had to leave unread. The first part of the program inside the sandbox."""
+"""The limits of the search, and the record of what it left unread. The first part of the program inside the sandbox."""
 
 import time
 
 MOST_BYTES = 64 * 1024 * 1024
-"""Of one file, or of one content that was packed."""
+"""Bytes of one file, or of one unpacked content."""
 MOST_UNPACKED = 1024 * 1024 * 1024
-"""Bytes read out of archives and encodings, over all files: a small archive may unpack to any size."""
+"""Bytes unpacked from archives and encodings, over all files: a small archive may unpack to any size."""
 DEPTH = 24
-"""How deep archives and encodings are opened in each other."""
+"""How deep nested archives and encodings are opened."""
 SECONDS = 240.0
 MOST_NAMED = 20
 
 
 class Spent(Exception):
-    """The search may cost no more."""
+    """The search has used up its budget."""
 
 
 class Bounds:
@@ -25,7 +25,7 @@ class Bounds:
         self.unread = {}
 
     def take(self, size):
-        """Count unpacked bytes. Raises `Spent`."""
+        """Count unpacked bytes against the budget. Raises `Spent`."""
         self.left -= size
         if self.left < 0:
             raise Spent("more than %d MiB are packed in its archives" % (MOST_UNPACKED >> 20))
@@ -36,6 +36,6 @@ class Bounds:
             raise Spent("the search took more than %d seconds" % SECONDS)
 
     def leave(self, where, why):
-        """Note what is not read."""
+        """Record that `where` is not read."""
         if len(self.unread) < MOST_NAMED:
             self.unread[where] = why

@@ -1,7 +1,7 @@
-"""Compressed data, wherever it begins in a content.
+"""Finds compressed data at any offset of a content.
 
-Python's own decompressors and the formats' magic numbers find it at any offset, whatever file it lies in: .deb, PDF,
-PNG and many others are then the same. Part of the search inside the sandbox, after `bounds.py`.
+It tries Python's own decompressors wherever a format's magic number occurs, so that .deb, PDF, PNG and many other files
+need no reader of their own. Part of the search inside the sandbox, after `bounds.py`.
 """
 
 import struct
@@ -15,11 +15,11 @@ except ImportError:
 
 BLOCK = 1 << 16
 MOST_PART = 1 << 20
-"""Bytes that are unpacked at a time: a few may unpack to thousands of millions."""
+"""Bytes unpacked at a time: a few compressed bytes may unpack to thousands of millions."""
 LEAST_PACKED = 16
-"""Bytes: what unpacks to less was no compressed data, or tells nothing."""
+"""Bytes: data that unpacks to less was not compressed data, or is too short to matter."""
 MOST_STARTS = 4096
-"""How many beginnings of compressed data are tried in one content."""
+"""The most candidate positions of compressed data tried in one content."""
 ZSTD = b"\x28\xb5\x2f\xfd"
 STARTS = (
     b"PK\3\4", b"\x1f\x8b\x08", b"\xfd7zXZ\0", ZSTD, b"\x78\x01", b"\x78\x5e", b"\x78\x9c", b"\x78\xda",
@@ -31,7 +31,7 @@ DAMAGED = (zlib.error, OSError, EOFError) + ((lzma.LZMAError,) if lzma else ())
 
 
 def carved(raw, where, bounds):
-    """Compressed data, wherever it begins."""
+    """Yield (name, content) of all compressed data."""
     at, tried = 0, 0
     following = {start: raw.find(start) for start in STARTS}
     while True:
@@ -54,7 +54,7 @@ def carved(raw, where, bounds):
 
 
 def inflate(raw, at, start, bounds):
-    """(name, content, bytes used) of the compressed data that begins here; 0 bytes are used where none does."""
+    """(name, content, bytes used) of the compressed data that begins here; 0 bytes used if there is none."""
     try:
         if start == b"PK\3\4":
             return member_at(raw, at, bounds)
@@ -75,19 +75,19 @@ def inflate(raw, at, start, bounds):
 
 
 def member_at(raw, at, bounds):
-    """One member of a zip by its own header: the archive's list of members may be lost."""
+    """One member of a zip by its own header, since the archive's list of members may be lost."""
     flags, method = struct.unpack("<HH", raw[at + 6 : at + 10])
     name_size, extra = struct.unpack("<HH", raw[at + 26 : at + 30])
     name = raw[at + 30 : at + 30 + name_size].decode("utf-8", "replace")
     body = at + 30 + name_size + extra
     if method != 8 or flags & 1:
-        return name, b"", 0  # what is stored is found as it is
+        return name, b"", 0  # stored members are searched as they are
     content, used = inflated(zlib.decompressobj(-15), raw, body, bounds)
     return name, content, used and body + used - at
 
 
 def inflated(machine, raw, at, bounds):
-    """(content, bytes used): as much as can be had, of a damaged stream too; at most `MOST_BYTES`."""
+    """(content, bytes used), at most `MOST_BYTES`; of a damaged stream, the readable part."""
     parts, size, place, view = [], 0, at, memoryview(raw)
     while size <= MOST_BYTES and not machine.eof:
         block = getattr(machine, "unconsumed_tail", b"")
@@ -107,7 +107,7 @@ def inflated(machine, raw, at, bounds):
 
 
 def unzstd(raw, at, bounds):
-    """(content, bytes used) by the system's libzstd; Python has a reader of its own from 3.14 on only."""
+    """(content, bytes used) by the system's libzstd: before 3.14 Python has no zstd reader."""
     try:
         import ctypes
 
@@ -130,7 +130,7 @@ def unzstd(raw, at, bounds):
             taken = buffer(ctypes.addressof(target), BLOCK, 0)
             left = library.ZSTD_decompressStream(stream, ctypes.byref(taken), ctypes.byref(given))
             if left > -256 % (1 << 64) or (not taken.at and given.at == given.size and place >= len(raw)):
-                break  # an error, or the end is missing
+                break  # an error, or a truncated end
             bounds.take(taken.at)
             parts.append(target.raw[: taken.at])
             size += taken.at

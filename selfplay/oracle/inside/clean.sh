@@ -1,4 +1,4 @@
-# Remove what tools leave behind and no project keeps: compiled caches and the results of earlier runs.
+# Remove leftovers of tools that no project keeps: compiled caches and results of earlier runs.
 set -e
 find . -path ./.git -prune -o -type d \( -name __pycache__ -o -name .pytest_cache -o -name .mypy_cache \
   -o -name .ruff_cache -o -name .hypothesis -o -name htmlcov -o -name .nyc_output -o -name .tox -o -name .nox \

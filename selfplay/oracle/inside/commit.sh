@@ -1,4 +1,4 @@
-# Replace whatever history is here by one fresh commit of the tree as it stands, byte for byte.
+# Replace any history here by one fresh commit of the current tree, byte for byte.
 set -e
 find . -iname .git -prune -exec rm -rf -- {} +
 git init --quiet --template= --initial-branch=main .

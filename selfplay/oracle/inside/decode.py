@@ -1,7 +1,7 @@
-"""Contents that stand in another text in an encoding. Part of the search inside the sandbox, after `plainer.py`.
+"""Finds encoded contents inside a text. Part of the search inside the sandbox, after `plainer.py`.
 
-Encodings are found by their alphabets: words of them that follow each other, with white space, quotes, comment signs
-and the like between them. What does not decode to text, or to a format that is known, is no encoding.
+Encodings are found by their alphabets: consecutive words of one alphabet, separated by white space, quotes, comment
+signs and the like. A result that is neither text nor a known format is dropped.
 """
 
 import base64
@@ -32,9 +32,9 @@ UUENCODED = re.compile(rb"^[ \t>#*|]*(M[ -`]{60})[ \t\r]*$", re.MULTILINE)
 
 
 def decoded(data, steps):
-    """(content, how many texts it was made plainer from) for what is encoded in this text, one level deep.
+    """(content, number of plainer texts it passed through) for everything encoded in this text, one level deep.
 
-    Escapes and the like turn a whole text into another one, so their orders are not all tried: each alone, then all
+    Escapes and the like turn a whole text into another one. Not all their orders are tried: each alone, then all
     together, a few times."""
     if len(data) > MOST_CODED:
         return
@@ -54,19 +54,19 @@ def decoded(data, steps):
             if content:
                 yield content, 0
     if not text and not data.startswith(MAGIC) and data.count(0) * 50 >= len(data):
-        yield data.replace(b"\0", b""), 0  # UTF-16 somewhere in it
+        yield data.replace(b"\0", b""), 0  # may contain UTF-16
     if (b"Tj" in data or b"TJ" in data) and b"BT" in data:
         yield pdf_text(data), 0
 
 
 def textual(data):
-    """Text, not something binary?"""
+    """Whether this is text, not binary data."""
     head = data[:4096]
     return len(head.translate(None, CONTROL)) >= 0.98 * len(head)
 
 
 def plausible(content):
-    """Is this text, or a format that can be unpacked?"""
+    """Whether this is text, or a format that can be unpacked."""
     head = content[:PROBE]
     if head.startswith(MAGIC):
         return True
@@ -75,7 +75,7 @@ def plausible(content):
 
 
 def attempt(decode, text):
-    """What this decodes to, if its beginning and the whole make sense."""
+    """The decoded content, if it is plausible."""
     try:
         if plausible(decode(text[:PROBE])):
             return decode(text)
@@ -88,13 +88,13 @@ def pickled(data):
     if data[:1] in (b"\x80", b"(", b"]") and data[-1:] == b".":
         try:
             texts = [found for _, found, _ in pickletools.genops(data) if isinstance(found, str)]
-        except Exception:  # no pickle
+        except Exception:  # not a pickle
             return
         yield "\n".join(texts).encode("utf-8", "surrogateescape")
 
 
 def groups(pattern, data):
-    """Words of an alphabet that follow each other, with nothing but white space and signs between them."""
+    """Consecutive words of an alphabet, separated by nothing but white space and signs."""
     group, end = [], 0
     for found in pattern.finditer(data):
         if group and not (found.start() - end <= 64 and GAP.fullmatch(data, end, found.start())):
@@ -121,7 +121,7 @@ def words64(data):
 
 
 def words64_decoded(words):
-    """The first reading of these words that makes sense; a word before them may not belong to them."""
+    """The first plausible decoding of these words; the first word may not belong to them."""
     for text in (b"".join(words), b"".join(words[1:])):
         for decode in (hexadecimal, base32, base32hex, base64s):
             content = attempt(decode, text) if len(text) >= LEAST_CODED else b""
@@ -132,7 +132,7 @@ def words64_decoded(words):
 
 
 def shifted(text):
-    """Base64 text behind a few letters that only look like it."""
+    """Base64 text after up to three letters that do not belong to it."""
     for start in (1, 2, 3):
         content = attempt(base64s, text[start:])
         if content:
@@ -150,7 +150,7 @@ def base32(text):
 
 
 def rest32(text):
-    """The last, incomplete group, filled up; a cut that no encoder makes is dropped."""
+    """The last, incomplete group, padded; dropped if no encoder makes such a length."""
     rest = text[len(text) & ~7 :]
     return rest + b"=" * (8 - len(rest)) if len(rest) in (2, 4, 5, 7) else b""
 
@@ -166,14 +166,14 @@ def base32hex(text):
 
 
 def base64s(text):
-    """Each word may be padded for itself."""
+    """Base64, where each word may have its own padding."""
     parts = re.split(rb"=+", text.translate(bytes.maketrans(b"-_", b"+/")))
     parts = [part[:-1] if len(part) % 4 == 1 else part for part in parts]
     return b"".join([binascii.a2b_base64(part + b"=" * (-len(part) % 4)) for part in parts])
 
 
 def uuencoded(data):
-    """From the first full line on."""
+    """Uuencoded data, from the first full line on."""
     if not UUENCODED.search(data):
         return
     parts = []
@@ -187,7 +187,7 @@ def uuencoded(data):
 
 
 def numbers(data):
-    """Bytes as a list of numbers."""
+    """Bytes written as a list of numbers."""
     for pattern in NUMBERS:
         for found in pattern.finditer(data):
             yield attempt(listed_bytes, found[0])
@@ -199,7 +199,7 @@ def listed_bytes(text):
 
 
 def dumped(data):
-    """What `xxd` and `hexdump -C` print."""
+    """The output of `xxd` and `hexdump -C`."""
     lines = DUMPED.findall(data)
     if len(lines) >= 4:
         yield attempt(hexadecimal, b"".join(b"".join(lines).split()))

@@ -1,4 +1,4 @@
-# The diff of two trees by a git directory of our own: `diff.sh base` records the tree, `diff.sh end` prints the diff.
+# The diff of two trees, with our own git directory: `diff.sh base` records the tree, `diff.sh end` prints the diff.
 set -e
 store=/tmp/selfplay-store
 [ "$1" != base ] || git init --quiet --bare --template= "$store"

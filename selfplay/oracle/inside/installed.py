@@ -1,7 +1,6 @@
-"""Which of the names on standard input would this Python find outside the folder that is named? Prints them as JSON.
+"""Prints, as JSON, which of the names on standard input this Python finds outside the given folder.
 
-Each name comes with whether it would be a whole module: a folder without `__init__` only adds to a package that is
-spread over several folders.
+Each name comes with whether it is a whole module: a folder without `__init__` only adds to a namespace package.
 """
 
 import importlib.machinery

@@ -1,7 +1,8 @@
-"""Look at a tree without trusting it: `look.py manifest` lists every file, `look.py pack` packs those named on stdin.
+"""Lists or packs the files of an untrusted tree: `look.py manifest` lists all, `look.py pack` packs those named on
+stdin.
 
-Runs as `python3 -I -S`: nothing in the tree can be imported by it, and git (whose index, attributes and configuration
-a solver may have bent) is not asked. `.git` folders, wherever they are, are not part of a tree.
+Runs as `python3 -I -S`, so that it imports nothing from the tree. It does not use git, whose index, attributes and
+configuration a solver may have changed. `.git` folders are not part of a tree.
 """
 
 import hashlib
@@ -16,7 +17,7 @@ ROOT = b"."
 
 
 def files():
-    """(path, status) of all that is not a folder, sorted; folders that cannot be read are opened first."""
+    """Sorted (path, status) of everything that is not a folder; unreadable folders are made readable first."""
     for here, folders, names in os.walk(ROOT, onerror=None):
         folders[:] = sorted(name for name in folders if name.lower() != b".git")
         for name in list(folders):
@@ -33,7 +34,7 @@ def files():
 
 
 def digest(path, status):
-    """(git's mode, digest) of a file or link; None for what git does not keep: sockets, pipes, devices."""
+    """(git's mode, digest) of a file or link; None for sockets, pipes and devices, which git does not keep."""
     if stat.S_ISLNK(status.st_mode):
         return b"120000", hashlib.sha256(os.readlink(path)).hexdigest().encode()
     if not stat.S_ISREG(status.st_mode):
@@ -64,7 +65,7 @@ def pack(paths):
 
 
 def unpack(data, gone):
-    """Make the tree here what another was: remove `gone`, then write what `pack` packed."""
+    """Turn this tree into the other one: remove `gone`, then write what `pack` packed."""
     for path in gone:
         if os.path.islink(path) or not os.path.isdir(path):
             os.unlink(path)

@@ -1,4 +1,4 @@
-"""A text made plainer: escape sequences, percent signs, entities and quoted-printable as what they stand for.
+"""Makes a text plainer: decodes escape sequences, percent signs, entities and quoted-printable.
 
 Part of the search inside the sandbox, before `decode.py`.
 """
@@ -20,7 +20,7 @@ PDF_INSIDE = re.compile(rb"\(([^()\\]*)(\))|" + PDF_OTHER)
 
 
 def escapes(data):
-    """`\\n`, `\\x41`, `\\u0041` and others, as in a string of a program or of JSON."""
+    """`\\n`, `\\x41`, `\\u0041` and others, as in strings of programs or JSON."""
     if data.count(b"\\") >= 3:
         plain = ESCAPE.sub(unescaped, data)
         if plain != data:
@@ -69,7 +69,7 @@ def pdf_signs(data):
 
 
 def pdf_text(data):
-    """The text that a page of a PDF shows."""
+    """The text on the page of a PDF."""
     parts = []
     for found in pdf_signs(data):
         if found[1] is not None:

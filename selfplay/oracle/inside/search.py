@@ -1,4 +1,4 @@
-"""Search contents for what a bug took away: its lines, its shingles and its compiled functions.
+"""Searches contents for what a bug removed: its lines, its shingles and its compiled functions.
 
 Part of the search inside the sandbox, after `bounds.py`, `shingles.py`, `unpack.py` and `decode.py`; `walk.py`, which
 follows, gives it every file.
@@ -12,45 +12,45 @@ import resource
 import types
 
 TELLING_CODE = 100
-"""Bytes of byte-code: above this size two equal functions are copies, not a coincidence."""
+"""Bytes of byte-code: above this size, equal functions are copies, not a coincidence."""
 DOCUMENTS = (".md", ".rst", ".txt", ".html", ".ipynb", ".adoc", ".tex", ".xml", ".json", ".csv", ".log", "")
 FEW = 3
 WHOLE = 2 / 3
-"""The share that all places together must hold, where none of them holds enough."""
+"""The share that all places together must hold if no single place holds enough."""
 MOST_FOUND = 1000
 MOST_TIMES, LEAST_ROOM = 16, 16 * 1024 * 1024
-"""How many times its size, and how many bytes more, may be decoded in one file."""
+"""Limit of the data decoded in one file: this many times its size, plus this many bytes."""
 SPLIT = re.compile(rb"\r\n?|\n|\\n|\0")
 AROUND = re.compile(rb"^(?:\s|[+<>#!*|;%-]|//|/\*|[\w./-]{1,200}[:-]\d+[:-]|\d+[\s:|.,)]|\[?[\"'])+")
 AFTER = b"\"', "
-"""What stands around a line of code in a listing: comment signs, places, numbers, quotes."""
+"""What listings put around a line of code: comment signs, places, numbers, quotes."""
 BREAK = re.compile(
     rb"</?(?:br|p|div|li|tr|td|si|text|tspan|text:p|w:p|w:br|a:p|pre|h\d)(?:[\s/][^<>]*)?>", re.IGNORECASE
 )
 TAG = re.compile(rb"</?[a-zA-Z][^<>\n]*>")
-"""Tags that end a line, and all the others."""
+"""Tags that end a line; all tags."""
 LEAST_TURNED, MOST_TURNED = 16, 4 * 1024 * 1024
-"""Bytes: the shortest line that is searched in other forms, and the largest content that it is searched in."""
+"""Bytes: the shortest line that is searched in other forms, and the largest content for that search."""
 LETTERS = bytes(range(97, 123))
 ROT13 = bytes.maketrans(
     LETTERS + LETTERS.upper(), (LETTERS[13:] + LETTERS[:13]) + (LETTERS[13:] + LETTERS[:13]).upper()
 )
 WORD = frozenset(LETTERS + LETTERS.upper() + b"_0123456789")
 MARSHALLED = re.compile(rb"[\xe3c](?:.\0\0\0){3}", re.DOTALL)
-"""What code that was written by `marshal` alone begins with: small numbers, which no text holds."""
+"""The first bytes of code written by `marshal` alone: small numbers, which do not occur in text."""
 MOST_MEMORY = 2 * 1024 * 1024 * 1024
-"""Bytes that marshalled data may ask for: five of them can say that billions follow, and memory is taken at once."""
+"""Memory limit for marshalled data, in bytes: five bytes can make Python allocate billions of items."""
 ESCAPED = (b"\\t", b"\\n", b"\\r")
-"""Escape sequences in a printed text: their letter stands directly before a line that it does not belong to."""
+"""Escape sequences in a printed text: their last letter comes directly before a line but does not belong to it."""
 
 
 def functions(code, out):
-    """What each function of compiled code is made of, without its place. Comprehensions and lambdas are alike in
-    many programs and tell nothing."""
+    """The content of each function of compiled code, without its location. Comprehensions and lambdas are left out,
+    since they are alike in many programs."""
     if code.co_name[:1] != "<":
         plain = tuple(
             hex(c) if type(c) is int else repr(c) for c in code.co_consts if not isinstance(c, types.CodeType)
-        )  # a number of thousands of digits is not written in tens
+        )  # hex: Python refuses to print huge numbers as decimals
         out.add((code.co_name, code.co_code, plain, code.co_names))
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
@@ -59,13 +59,13 @@ def functions(code, out):
 
 
 def turned(line):
-    """The line, and forms of it that are still text: backwards and by rot13."""
+    """The line, and other forms of it that are still text: reversed, and in rot13."""
     others = (line[::-1], line.translate(ROT13))
     return [line, *(form for form in others if form != line)]
 
 
 def stands_in(line, data):
-    """Is it there, and not as the beginning or end of a longer word?"""
+    """Whether the line occurs, and not as the start or end of a longer word."""
     at = data.find(line)
     while at >= 0:
         before = b"" if data[max(0, at - 2) : at] in ESCAPED else data[at - 1 : at]
@@ -77,7 +77,7 @@ def stands_in(line, data):
 
 
 def as_text(name, data):
-    """Without the tags of a page, the quoting of JSON and the zeros of UTF-16 and UTF-32."""
+    """The text without page tags, JSON quoting, and the zeros of UTF-16 and UTF-32."""
     if name.endswith((".html", ".htm", ".xml", ".svg", ".fodt")):
         text = html.unescape(TAG.sub(b"", BREAK.sub(b"\n", data)).decode("utf-8", "surrogateescape")).replace(
             "\xa0", " "
@@ -91,7 +91,7 @@ def as_text(name, data):
 
 
 class Search:
-    """`wanted`: what `leak_audit.needles` made. `found`: place -> (kind, share of what was searched for)."""
+    """`wanted`: the needles of `leak_audit.needles`. `found`: place -> (kind, share of what was searched for)."""
 
     def __init__(self, wanted, installed, bounds):
         self.installed, self.bounds = installed, bounds
@@ -107,18 +107,18 @@ class Search:
         self.known, self.seen, self.room, self.failed = set(), set(), 0, ""
 
     def file(self, where, name, raw):
-        """One file, and all that is in it. Raises `Spent`."""
+        """Search one file and everything in it. Raises `Spent`."""
         self.known.add(hash(raw))
         self.seen, self.room = set(), LEAST_ROOM + MOST_TIMES * len(raw)
         try:
             self.look(where, name, raw)
         except Spent:
             raise
-        except Exception as error:  # ours, or memory: the others are searched, but nobody may call this world clean
+        except Exception as error:  # internal, or memory: go on, but the world is not clean
             self.failed = "%s could not be searched: %s" % (where, type(error).__name__)
 
     def look(self, where, name, raw, depth=0, steps=0):
-        """One piece of content, and what is packed into it or encoded in it."""
+        """Search one content, and everything packed or encoded in it."""
         self.bounds.check()
         installed = where.startswith(self.installed)
         kind = "document" if os.path.splitext(name)[1].lower() in DOCUMENTS else "file"
@@ -140,7 +140,7 @@ class Search:
                 self.look(where + "!", name, content, depth + 1, made)
 
     def fits(self, where, content):
-        """Is a decoded content new in this file, and is there room for it? Encodings in each other multiply."""
+        """Whether a decoded content is new in this file and within its limit: nested encodings multiply."""
         known = hash(content)
         if known in self.seen:
             return False
@@ -152,7 +152,7 @@ class Search:
         return self.room >= 0
 
     def note(self, where, kind, share):
-        """Keep the most that a place shows."""
+        """Keep the largest share found in a place."""
         if share > self.found.get(where, ("", 0.0))[1] and (where in self.found or len(self.found) < MOST_FOUND):
             self.found[where] = (kind, round(share, 3))
 
@@ -172,7 +172,7 @@ class Search:
         self.judge(where, kind, hit - self.common if kind == "file" else hit, len(context), installed)
 
     def judge(self, where, kind, hit, context, installed):
-        """Are so many lines, with so many of the lines around them, a copy rather than a coincidence?"""
+        """Whether these lines and their context are a copy, not a coincidence."""
         if not hit:
             return
         if not installed:
@@ -183,7 +183,7 @@ class Search:
 
     def shingles_of(self, where, data, installed):
         least = self.least_installed if installed else self.least
-        for kind, hit in self.shingles.find(data, least if installed else 0).items():  # one may be a part of all
+        for kind, hit in self.shingles.find(data, least if installed else 0).items():  # may be a part of the whole
             every = self.shingles.count(kind)
             if not installed:
                 self.spread_shingles.setdefault(kind, set()).update(hit)
@@ -191,7 +191,7 @@ class Search:
                 self.note(where, "tokens", len(hit) / every)
 
     def forms_of(self, where, kind, data):
-        """Lines that stand in something else, as in a pickle or a printed list, and what is in other forms."""
+        """Search for lines inside other data (a pickle, a printed list), and reversed or in rot13."""
         inside = {index for index, forms in self.forms.items() if stands_in(forms[0], data)}
         if kind == "file":
             inside -= self.partly
@@ -203,7 +203,7 @@ class Search:
                 self.shingles_of(where, text, False)
 
     def compiled(self, where, data):
-        """Does compiled Python hold a function that was lost? A short function may belong to another program: its path
+        """Whether compiled Python holds a removed function. A short function may belong to another program, so the path
         must then name the module."""
         for start in (0,) if MARSHALLED.match(data) else (16, 12, 8):
             try:
@@ -219,7 +219,7 @@ class Search:
         return False
 
     def together(self):
-        """What no place holds alone, but all of them together."""
+        """Check whether all places together hold enough, if no single place does."""
         shares = [len(hit) / self.shingles.count(kind) for kind, hit in self.spread_shingles.items() if len(hit) >= FEW]
         if len(self.spread_lines) >= FEW:
             shares.append(len(self.spread_lines) / len(self.lines))
@@ -228,7 +228,7 @@ class Search:
 
 
 def lost_functions(files):
-    """Function -> (the name of its module, all functions of that), of those that the bug changed."""
+    """Removed function -> (name of its module, all functions of that module)."""
     lost = {}
     for stem, before, after in files:
         try:
@@ -241,7 +241,7 @@ def lost_functions(files):
 
 
 def loaded(data):
-    """What `marshal` wrote, or an exception."""
+    """Read `marshal` data, or raise an exception."""
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
     resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY if soft < 0 else min(soft, MOST_MEMORY), hard))
     try:

@@ -1,9 +1,8 @@
-"""What surrounds a call of the program: how long it waited for a processor, its end where it is asynchronous, and the
-lines that ran."""
+"""Helpers around a call of the program: processor waiting time, running coroutines to their end, and tracing lines."""
 
 
 def selfplay_waited():
-    """What tells for how many seconds this thread was ready and got no processor: 0 where the kernel does not."""
+    """A function that returns the seconds this thread was ready but had no processor; 0 if the kernel does not tell."""
     import os
 
     try:
@@ -14,8 +13,8 @@ def selfplay_waited():
 
 
 def selfplay_ender(start, stop):
-    """What brings a coroutine, or an asynchronous generator, to its end, and gives its result; anything else as it
-    is. `start`, `stop`: of the clock, which does not run while asyncio is loaded."""
+    """A function that runs a coroutine or an asynchronous generator to its end and returns the result; it returns other
+    values unchanged. `start`, `stop`: start and stop the clock, which pauses while asyncio is imported."""
     import types
 
     kinds = types.CoroutineType, types.AsyncGeneratorType
@@ -55,8 +54,8 @@ def selfplay_ranges(lines):
 
 
 def selfplay_tracer(lines, traced):
-    """What gathers the lines that run of what the bug changes; nothing when nothing is asked. `traced`: file -> the
-    first lines of its functions, all of them where none is named."""
+    """A trace function that collects the executed lines of the changed functions; None if `traced` is empty. `traced`:
+    file -> first lines of its functions; an empty list means all functions."""
     if not traced:
         return None
 

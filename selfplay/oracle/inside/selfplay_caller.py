@@ -1,16 +1,16 @@
-"""Makes calls of a program in a process of its own, and records what each does: as plain values, one signed line each.
+"""Makes calls of a program in a separate process, and records the plain value of each outcome in one signed line.
 
-Key and calls come by standard input before any code of the repository is loaded. What is used here while that code runs
-was taken before: the functions' own built-ins, which the program cannot replace. A record that the program writes has
-no signature, and lines that are dropped or moved break the chain. Nothing is decided here.
+Key and calls come by standard input before any code of the repository is loaded. Everything used while that code runs
+is looked up before: the functions have their own built-ins, which the program cannot replace. A record that the program
+writes has no signature; dropped or moved lines break the chain. Nothing is judged here.
 """
 
 REPEATED, QUICK = 2000, 0.02
-"""How many calls are made again at most, of those that take less time than this, in core seconds."""
+"""Repeating the quick calls: the most repetitions, and the core seconds below which a call counts as quick."""
 
 
 def selfplay_caller():
-    """Take key and calls from standard input, make the calls, and end."""
+    """Read key and calls from standard input, make the calls, and exit."""
     import hashlib
     import json
     import os
@@ -60,7 +60,7 @@ def selfplay_caller():
 
 
 def selfplay_events(order, stream):
-    """Set the hook; what it sees is gathered here, in its order, until it is said."""
+    """Set the hook; events are collected here, in order, until they are written."""
     import sys
 
     seen = []
@@ -75,7 +75,7 @@ def selfplay_events(order, stream):
 
 
 def selfplay_given(names, seen):
-    """What scenarios call, under these names: each value they show, and each exception, is put into `seen`."""
+    """The functions that scenarios call, under these names: each shown value and each exception is added to `seen`."""
     plain, kind_of, most, size = selfplay_plain, type, RECORD_ITEMS, len
 
     def put(value):
@@ -103,11 +103,11 @@ def selfplay_given(names, seen):
 
 
 def selfplay_call(order, say, events, seen, waited):
-    """What makes one call and records it: its value or the kind of its exception, what it printed, and what a scenario
-    has `seen`; and what makes the quick ones again, many times. A user's process has no clock of ours.
+    """Two functions: one makes a call and records its value or exception type, its output, and what a scenario has
+    `seen`; the other repeats the quick calls many times. A user's process has no clock of ours.
 
-    A call may take `seconds` of a core, and three times as long by the clock, less what it `waited` for a processor: a
-    busy machine makes no repair slow."""
+    A call may take `seconds` of a core, and by the clock three times as long plus the time it `waited` for a processor,
+    so that a busy machine does not make a repair fail."""
     import io
     import signal
     import sys
@@ -151,7 +151,7 @@ def selfplay_call(order, say, events, seen, waited):
             begin(end, 0)
 
     def repeat(most, space):
-        """Again and again; the first time that one does something else is recorded."""
+        """Repeat the quick calls; the first outcome that differs is recorded."""
         done, until = 0, now() + most
         while quick and done < REPEATED and now() < until:
             done += 1

@@ -1,10 +1,9 @@
-"""Appended to test files for runs of the original alone: writes down how tests enter the program.
+"""Appended to test files in runs of the original only: records how tests enter the program.
 
-`calls`: calls that tests make to the program and that reach what the bug changes, as source that makes the same call
-again; an argument is a literal, an object whose making was seen, or a name of a module. Any other call is left out.
-`beside`: the same of calls that reach other functions of the changed files alone, which the bug leaves as they are.
-`reached`: test -> digests of the arguments with which it reaches what the bug changes; a probe whose digests all
-belong to tests has inputs that everybody was shown.
+`calls`: the tests' calls that reach the changed functions, as source that repeats the call; an argument is a literal,
+an object whose creation was seen, or a name of a module. Other calls are left out. `beside`: the same for calls that
+reach only other functions of the changed files, which the bug does not change. `reached`: test -> digests of the
+arguments that reach the changed functions; a probe is not new if all its digests occur in tests.
 """
 
 import atexit
@@ -22,8 +21,7 @@ ADDRESS = re.compile("0x[0-9a-f]+")
 
 
 class SelfplayEntered(SelfplayWritten):
-    """What was seen. `outer`: the frame that a test
-    entered the program by, and `source` what it was called as."""
+    """The record. `outer`: the frame through which a test entered the program; `source`: that call as source."""
 
     def __init__(self, order):
         self.root, self.tests, self.changed = order["root"].rstrip("/") + "/", set(order["tests"]), order["changed"]
@@ -34,8 +32,8 @@ class SelfplayEntered(SelfplayWritten):
         self.watcher = self.watching()
 
     def kind(self, code):
-        """0: not the program's; 1: the program's; 2: what the bug changes; 3: of a test file; 4: beside what it
-        changes."""
+        """0: not in the program; 1: in the program; 2: a changed function; 3: in a test file; 4: another function of a
+        changed file."""
         found = self.kinds.get(code)
         if found is None:
             name = code.co_filename
@@ -48,21 +46,21 @@ class SelfplayEntered(SelfplayWritten):
         return found
 
     def begin(self, test):
-        """What each test says first."""
+        """Called first by each test."""
         self.test, self.outer = test, None
         sys.setprofile(self.watcher)
 
     @staticmethod
     def end():
-        """What each says last, so that the runner's own work is not watched."""
+        """Called last by each test, so that the runner's own work is not watched."""
         sys.setprofile(None)
 
     def watching(self):
-        """What is called for each call and return: it costs little for those that are not the program's."""
+        """The profile function, called for each call and return; cheap for code outside of the program."""
         kinds = self.kinds
 
         def guarded(look, *given):
-            try:  # an error here ends the watch, as does a recursion that leaves no room for this
+            try:  # an error here would end the watch, for example when recursion leaves no room
                 look(*given)
             except Exception:
                 self.outer = None
@@ -89,7 +87,7 @@ class SelfplayEntered(SelfplayWritten):
 
     def enter(self, frame):
         self.outer, self.touched, self.near, self.given = frame, False, False, None
-        if frame in self.begun:  # a generator that goes on
+        if frame in self.begun:  # a generator that resumes
             self.source = self.begun[frame]
             return
         try:
@@ -100,7 +98,7 @@ class SelfplayEntered(SelfplayWritten):
             self.begun[frame] = self.source
 
     def touch(self, frame):
-        """What the bug changes is entered."""
+        """A changed function is entered."""
         self.touched = True
         found = self.reached.setdefault(self.test, set())
         if len(found) < DIGESTS_MOST:
@@ -115,7 +113,7 @@ class SelfplayEntered(SelfplayWritten):
         return "%s(%s)" % (code.co_name, ", ".join(self.short(here.get(name), 3) for name in code.co_varnames[:most]))
 
     def short(self, value, depth):
-        """The value as text, without what differs from run to run; nothing is consumed."""
+        """The value as text, without what differs from run to run; consumes no iterator."""
         kind = type(value)
         if value is None or kind in (bool, int, float, str, bytes):
             return repr(value[:TEXT_MOST] if kind in (str, bytes) else value)
@@ -157,7 +155,7 @@ class SelfplayEntered(SelfplayWritten):
                 self.functions[value.__code__] = source
 
     def call(self, frame):
-        """The call as source; None where it cannot be written."""
+        """The call as source; None if it cannot be written."""
         code, here = frame.f_code, frame.f_locals
         names = code.co_varnames
         plain = list(names[: code.co_argcount])
@@ -175,7 +173,7 @@ class SelfplayEntered(SelfplayWritten):
         words, named = [], []
         for name, value in given:
             if not rest and name in implied and value is implied[name]:
-                named.append(None)  # from here on by name
+                named.append(None)  # pass the rest by name
             elif named:
                 named.append((name, self.literal(value, 5)))
             else:
@@ -193,7 +191,7 @@ class SelfplayEntered(SelfplayWritten):
         return source
 
     def target(self, frame, first):
-        """(what is called, as source; how many arguments it has bound; the function), or (None, 0, None)."""
+        """(what is called, as source; its number of bound arguments; the function), or (None, 0, None)."""
         name, module, code = frame.f_code.co_name, frame.f_globals.get("__name__", ""), frame.f_code
         found = self.with_code(frame.f_globals.get(name), code)
         if found:

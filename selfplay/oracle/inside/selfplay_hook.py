@@ -1,9 +1,7 @@
-"""What the program does to its interpreter, seen by an audit hook (PEP 578): part of the witness, set before anything
-of the repository is loaded.
-
-Each event of a few kinds is said once per place: the nearest file of the repository on the stack, and `tests` for every
-test. Nothing is decided here but to end the process at kinds (`ends`) that the original never showed, and that could
-undo what was said. What the language's own machinery does for a declaration, a dataclass say, is left out.
+"""Each event of certain kinds is reported once per place: the nearest file of the repository on the stack, or `tests`
+for any test. Nothing is judged here, except that events of the kinds in `ends` end the process: the original never
+showed them, and they could undo the report. What Python's own machinery does for a declaration, such as a dataclass, is
+left out.
 """
 
 import os
@@ -28,7 +26,7 @@ PATHS.update(dict.fromkeys((
     "os.chdir", "os.setxattr", "mmap.__new__", "fcntl.fcntl", "fcntl.ioctl",
 ), 1))  # fmt: skip
 INNER = ("__code__", "__closure__", "__globals__", "tb_frame", "gi_frame", "cr_frame", "ag_frame", "gi_code", "cr_code")
-"""Attributes that count when a file of the repository itself reads them; a frame is reached through one of these, or by
+"""Attributes that count when a file of the repository itself reads them; a frame is reached through one of them, or by
 `sys._getframe`."""
 MACHINERY = (
     "ast", "collections/__init__", "dataclasses", "enum", "typing", "functools", "abc", "warnings", "logging/__init__",
@@ -42,10 +40,10 @@ ENDED = 70
 def watch(order, runners, speak, stream):
     """Set the hook. `speak` signs an event, and writes it to `stream`.
 
-    `order`: the `root` of the tree, the beginnings of the paths of `tests` in it and of the judge's `own` files, and
-    the kinds that `ends` the process. Everything is kept in closures, so that no name that a program changes is used.
+    `order`: the `root` of the tree, the path prefixes of `tests` in it and of the judge's `own` files, and the kinds
+    that end the process (`ends`). Everything is kept in closures, because the program may change any global name.
     """
-    scratch = os.environ.get("SELFPLAY_DIR")  # of the script that runs the tests; the runner keeps its cache there
+    scratch = os.environ.get("SELFPLAY_DIR")  # folder of the test script; the runner keeps its cache there
     scratch = scratch and scratch.rstrip("/") + "/"
     own, ends, areas = tuple(order["own"]), frozenset(order["ends"]), tuple(order["tests"])
     own += (scratch,) if scratch else ()
@@ -75,7 +73,7 @@ def watch(order, runners, speak, stream):
         return ""
 
     def asks(kind):
-        """Is what gives the path of this kind of object the repository's own code, or nobody's?"""
+        """Whether the code that gives this object's path may be the repository's own."""
         for owner in mro(kind):
             given = spaces(owner).get("__fspath__")
             if given is not None:
@@ -87,7 +85,7 @@ def watch(order, runners, speak, stream):
         """(kind, path) when it is a file of the judge or of the tests; None otherwise."""
         if kind_of(thing) is number:
             return ("own", "the record") if thing == stream else None
-        if asks(kind_of(thing)):  # it would see that it is asked
+        if asks(kind_of(thing)):  # the object would notice the question
             return "insides", "an object that gives its path"
         try:
             path = fspath(thing)
@@ -105,7 +103,7 @@ def watch(order, runners, speak, stream):
 
     def say(kind, frame, detail):
         place = place_of(frame)
-        if place is None:  # what others' modules do while they are loaded is not the doing of who imports them
+        if place is None:  # code that runs during an import is not attributed to the importing file
             if kind in declaring:
                 return
             place = ""
@@ -138,7 +136,7 @@ def watch(order, runners, speak, stream):
                 return
             if (event, same(code)) in said:
                 return
-            if near:  # the place of this code is always the same
+            if near:  # the same code always has the same place
                 said.add((event, same(code)))
                 kept.append(code)
             elif kind == "frames":
@@ -158,7 +156,7 @@ def watch(order, runners, speak, stream):
         try:
             try:
                 frame = frame_of(1)
-            except low:  # a thread that runs a built-in function alone
+            except low:  # the thread runs only a built-in function
                 frame = None
             look(event, args, frame)
         finally:

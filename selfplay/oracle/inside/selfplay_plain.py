@@ -1,6 +1,7 @@
-"""What a program of ours records: values as plain JSON, in lines that are signed and chained.
+"""Records values as plain JSON, in signed and chained lines.
 
-Shared by the record of probes and by the caller. Everything used here is taken before the repository's code is loaded.
+Shared by the recorder of probes and by the caller. Everything used here is looked up before the repository's code is
+loaded.
 """
 
 RECORD_MOST = 400
@@ -9,7 +10,8 @@ RECORD_NODES = 600
 
 
 def selfplay_signer(key, stream, sha256, write, getpid):
-    """What writes one outcome: its place, and its value or a digest of that. The key lives in a closure only."""
+    """A function that writes one outcome: its place, and its value or a digest of it. The key exists only in a
+    closure."""
     pid, count, before, escaped = getpid(), [0], [b""], selfplay_escaper()
 
     def dumps(value):
@@ -36,14 +38,14 @@ def selfplay_signer(key, stream, sha256, write, getpid):
 
 
 def selfplay_escaper():
-    """Text as JSON writes it, by a function in C where there is one."""
+    """A function that writes text as JSON, in C if available."""
     from json import encoder
 
     return encoder.c_encode_basestring_ascii or encoder.py_encode_basestring_ascii
 
 
 def selfplay_plainer():
-    """The function that makes a value plain, with all it needs."""
+    """The function that makes a value plain, with its helpers."""
     import re
     import types
 
@@ -72,7 +74,7 @@ def selfplay_plainer():
         return [kind.__name__, *sorted([str(plain(one, depth - 1)) for one in value])]
 
     def inner(value, name, depth):
-        """An object by its class, what it says of itself, and its open fields."""
+        """An object as its class, its `str` if it defines one, and its public fields."""
         kind, key = type(value), id(value)
         said = kind.__str__ is not object.__str__ or kind.__repr__ is not object.__repr__
         known = [name, address("0x", str(value))] if said else [name]
@@ -92,13 +94,13 @@ def selfplay_plainer():
         return (found,) if type(found) is str else found
 
     def whole(value, depth):
-        """The value as JSON can hold it, at most `RECORD_NODES` values of it."""
+        """The value in JSON form, with at most `RECORD_NODES` parts."""
         left[0] = RECORD_NODES
         around.clear()
         return plain(value, depth)
 
     def plain(value, depth):
-        """The value as JSON can hold it: exact kinds of the language taken apart, others by class and open fields."""
+        """The value in JSON form: built-in types by content, others by class and public fields."""
         kind = type(value)
         left[0] -= 1
         if left[0] < 0:

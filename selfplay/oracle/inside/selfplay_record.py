@@ -1,12 +1,12 @@
-"""What probes record of what they see: outcomes as plain values, each written and signed at once.
+"""The recorder of probes: writes each outcome as a signed plain value, at once.
 
-It runs before any code of the repository is loaded: as a plugin of pytest, or else by the first line of a test file.
-The key comes by standard input. Nothing here decides: what is recorded is compared outside.
+It runs before any code of the repository is loaded: as a plugin of pytest, or by the first line of a test file. The key
+comes by standard input. Nothing is judged here; records are compared outside.
 """
 
 
 def selfplay_key():
-    """The first bytes on standard input, this program's alone; none in a process that they were not meant for."""
+    """The key: the first bytes on standard input, or nothing in a process that was not given one."""
     import os
 
     data = b""
@@ -19,7 +19,7 @@ def selfplay_key():
 
 
 def selfplay_recorder(key, file, plain, items):
-    """(begin, saw, raised): what a probe calls. Without a key they record nothing."""
+    """(begin, saw, raised): the functions that a probe calls. Without a key they record nothing."""
     import hashlib
     import os
     from _thread import allocate_lock
@@ -45,12 +45,12 @@ def selfplay_recorder(key, file, plain, items):
                 say("%s/%d" % (running[0], running[1] - 1), value)
 
     def saw(value):
-        """The next outcome of the running probe; returns the value."""
+        """Record the next outcome of the running probe; returns the value."""
         put(plain(value, 5))
         return value
 
     def raised(error):
-        """An exception as an outcome: its kind alone, since what it says is seldom specified."""
+        """Record an exception as an outcome: only its type, since its message is seldom specified."""
         put(["raised", type(error).__name__])
 
     return begin, saw, raised
@@ -62,7 +62,7 @@ selfplay_begin, selfplay_saw, selfplay_raised = selfplay_recorder(
 
 
 class SelfplayCaught:
-    """What `with raises(...) as NAME` leaves in NAME."""
+    """The object that `with raises(...) as NAME` stores in NAME."""
 
     def __init__(self, error):
         self.value = self.exception = error

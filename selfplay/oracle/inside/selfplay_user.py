@@ -1,10 +1,10 @@
-"""A user's process, as the program sees it: a terminal, a main module like a script's, and the standard output that the
-language gives. Part of the caller; nothing of it is left where a program may look."""
+"""Makes the process look like a user's: a terminal, a main module like a script's, and Python's own standard output.
+Part of the caller; the program can find no trace of it."""
 
 
 def selfplay_terminal():
-    """Go on in a child with a terminal of its own, where there are any; this process ends as the child does. Who reads
-    from the terminal is told at once that nothing comes."""
+    """Go on in a child process with its own terminal, if terminals are available; this process exits when the child
+    does. Reads from the terminal return end-of-file at once."""
     import os
 
     try:
@@ -18,13 +18,13 @@ def selfplay_terminal():
         try:
             if not os.read(master, 65536):
                 break
-        except OSError:  # the other side is closed
+        except OSError:  # the other end is closed
             break
     os._exit(os.waitpid(child, 0)[1] and 1)
 
 
 def selfplay_script(file, text):
-    """The main module is a script of the user's, in its file and in what it holds."""
+    """Make the main module a user's script, with its file and content."""
     import sys
 
     if text:
@@ -34,8 +34,8 @@ def selfplay_script(file, text):
 
 
 def selfplay_printed(file):
-    """(begin, end) around a call: `end` gives what it printed. A user's output is what the language opened, and goes
-    to this file; without one it is a text in memory."""
+    """(begin, end) around a call: `end` returns what it printed. In a user's process the original standard output goes
+    to this file; without a file, output is collected in memory."""
     import io
     import os
     import sys

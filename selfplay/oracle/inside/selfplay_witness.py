@@ -1,8 +1,8 @@
-"""A second reporter inside pytest, beside whatever the test script reports with.
+"""The witness: a second reporter inside pytest, independent of the one that the test script uses.
 
-It takes a key from its standard input before any code of the repository is imported, closes that door behind it, and
-signs what it sees of each test: did the call itself raise? A record forged by code under test has no signature.
-It has no assertions, so pytest need not take it apart (PYTEST_DONT_REWRITE).
+It reads a key from standard input before any code of the repository is imported, closes that input, and signs whether
+each test's call raised. A record forged by code under test has no signature. It has no assertions, so pytest need not
+rewrite it (PYTEST_DONT_REWRITE).
 """
 
 import hmac
@@ -19,8 +19,8 @@ RUNNERS = ("_pytest", "pytest", "pluggy", "unittest")
 
 
 def take_order():
-    """What is on standard input, the key and what the hook needs; that is empty afterwards. None when this is not the
-    process the key was meant for."""
+    """Read all of standard input: the key and the hook's input. Empty if this is not the process that was given the
+    key."""
     if os.environ.pop("SELFPLAY_WITNESS", None) is None:
         return b""
     data = b""
@@ -36,7 +36,7 @@ def take_order():
 
 
 def forget():
-    """Leave no trace of this module in the environment of the tests."""
+    """Remove all traces of this module from the environment of the tests."""
     here = os.path.dirname(os.path.abspath(__file__))
     paths = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path and path != here]
     if paths:
@@ -48,7 +48,7 @@ def forget():
 
 
 def runners():
-    """What the test runner is made of: name -> code, of every function in its modules that are loaded."""
+    """The functions of the test runner's loaded modules: name -> code."""
     found = {}
     for name, module in list(sys.modules.items()):
         if name.split(".")[0] in RUNNERS and module is not None:
@@ -56,7 +56,7 @@ def runners():
                 place = getattr(value, "__module__", None)
                 if place != name:
                     if isinstance(place, str) and place.split(".")[0] in RUNNERS:
-                        found[name, key, ""] = value  # `pytest.raises`, say, which is at home in another module
+                        found[name, key, ""] = value  # such as `pytest.raises`, defined in another module
                     continue
                 if isinstance(value, type):
                     for inner, method in list(vars(value).items()):
@@ -69,7 +69,7 @@ def runners():
 
 
 def signer(key, stream):
-    """What writes one signed record, in this process alone; the key lives in a closure only."""
+    """A function that writes one signed record, in this process only; the key exists only in a closure."""
     pid, write, new, getpid, dumps = os.getpid(), os.write, hmac.new, os.getpid, json.dumps
     count = [0]
 
@@ -83,7 +83,7 @@ def signer(key, stream):
 
 
 def shuffled(items, seed):
-    """In another order: modules, the classes in them and the tests in these, so that nothing is set up more often."""
+    """Shuffle modules, the classes in them and the tests in those, so that fixtures are not set up more often."""
 
     def place(item):
         return [sha256((seed + one.nodeid).encode("utf-8", "replace")).digest() for one in item.listchain()]
@@ -92,8 +92,8 @@ def shuffled(items, seed):
 
 
 def witness(say, asked, seed):
-    """The plugin that tells what each test did and, if `asked`, which functions of the runner were replaced. `seed`: of
-    the order of the tests; empty for their own."""
+    """The plugin that reports what each test did and, if `asked`, which functions of the runner were replaced. `seed`:
+    of the test order; empty to keep it."""
     look = runners if asked else dict
     before = look()
 
@@ -121,7 +121,8 @@ def witness(say, asked, seed):
 
 
 def start():
-    """Set the hook, and return what registers the plugin: before the first file of the repository is loaded."""
+    """Set the hook before the first file of the repository is loaded; returns the function that registers the
+    plugin."""
     told = take_order()
     forget()
     if not told:

@@ -1,7 +1,8 @@
-"""Values as source that makes them again: the first part of what watches tests enter the program.
+"""Writes values as source that makes them again: the first part of the program that records how tests enter the
+program.
 
-A value is a literal, an object whose making was seen, a generator that has not begun, or a name of a module, be it one
-of the tests'.
+A value can be a literal, an object whose creation was seen, a generator that has not started, or a name of a module,
+including the tests' modules.
 """
 
 import io
@@ -11,8 +12,8 @@ WRITTEN_TEXT, WRITTEN_ITEMS = 4000, 50
 
 
 class SelfplayWritten:
-    """`made`: id -> (source, object), for objects whose making is known; `modules`: their names in what is written;
-    `helpers`: those of them that are the tests', with their files."""
+    """`made`: id -> (source, object), for objects whose creation was seen; `modules`: module -> its name in the source;
+    `helpers`: modules of the tests, with their files."""
 
     root, tests = "/", frozenset()
 
@@ -20,7 +21,7 @@ class SelfplayWritten:
         self.made, self.modules, self.helpers, self.globals, self.loaded = {}, {}, {}, {}, 0
 
     def reference(self, module, name):
-        """The name of a module's object, if it is one; the module is imported under a name of its own."""
+        """The source name of a module's object, if it is one; the module is imported under a generated name."""
         value = sys.modules.get(module)
         for part in name.split("."):
             value = getattr(value, part, None)
@@ -37,7 +38,7 @@ class SelfplayWritten:
         return name[len(self.root) :] if name.startswith(self.root) else ""
 
     def literal(self, value, depth):
-        """The value as source; None where it cannot be written."""
+        """The value as source; None if it cannot be written."""
         kind = type(value)
         if value is None or kind in (bool, int) or (kind is float and value == value and abs(value) != float("inf")):
             return repr(value)
@@ -58,7 +59,7 @@ class SelfplayWritten:
         return self.global_name(value)
 
     def unbegun(self, code, frame, depth):
-        """A generator, or a coroutine, of a function with plain parameters; None for one that has begun."""
+        """A generator or coroutine that has not started, of a function with plain parameters; None for any other."""
         names = code.co_varnames[: code.co_argcount]
         if not depth or frame is None or set(frame.f_locals) != set(names) or code.co_flags & 12:
             return None
@@ -81,7 +82,7 @@ class SelfplayWritten:
         return forms[kind] % (", ".join(items) + ("," if kind is tuple and items else ""))
 
     def global_name(self, value):
-        """An object that a module of the program made when it was imported."""
+        """An object that a module of the program created at import."""
         if len(sys.modules) != self.loaded:
             self.loaded = len(sys.modules)
             self.globals = {

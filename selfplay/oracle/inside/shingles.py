@@ -1,7 +1,7 @@
-"""Code as runs of tokens (shingles), which stay equal when its layout changes: white space, comments, line prefixes.
+"""Code as runs of tokens (shingles), which do not depend on layout: white space, comments, line prefixes.
 
-Part of the search inside the sandbox, after `bounds.py`; `selfplay.oracle.leak_audit.needles` imports it too, since
-both sides must cut text alike. A *view* is one way to reduce a text: `listed` drops what listings put before and after
+Part of the search inside the sandbox, after `bounds.py`. `selfplay.oracle.leak_audit.needles` imports it, so that both
+sides cut text in the same way. A *view* is one way to reduce a text: `listed` drops what listings put before and after
 a line, the others (`hash`, `slash`, `plain`) drop the comments of one kind of language.
 """
 
@@ -9,9 +9,9 @@ import re
 from typing import Iterator
 
 CHUNK = 1 << 20
-"""Bytes that are cut into tokens at a time: tokens take ten times the memory of the text."""
+"""Bytes cut into tokens at a time: tokens take ten times the memory of the text."""
 TOKEN = re.compile(rb"[A-Za-z0-9_\x80-\xff]+|[!#-&(-/:-@\[\]^{-~]")
-"""A word, or one sign. Quotes and backslashes are left out: their style changes with the place of a copy."""
+"""A word or one sign. Quotes and backslashes are left out, because copies often change them."""
 BEFORE = re.compile(
     rb"^(?:[0-9a-f^]{7,40}[^\S\n][^()\n]{0,200}\([^()\n]{1,120}\d\)|[^\S\n]{0,20}[\w.-]{1,40}[^\S\n]+\d+:)?"
     rb"(?:[^\S\n]|[+<>#!*|;:%-]|//|/\*|[\w./-]{1,200}[:-]\d+[:-]|\d+[^\S\n]|\d+[:|.,)]|\[?[\"'])*",
@@ -29,7 +29,7 @@ SLASHED = (
 
 
 def view_of(path: str) -> str:
-    """The view that drops the comments of a file of this name."""
+    """The view that drops comments in a file of this name."""
     lower = path.lower()
     return "hash" if lower.endswith(HASHED) else "slash" if lower.endswith(SLASHED) else "plain"
 
@@ -48,13 +48,13 @@ def without_slashes(text: bytes) -> bytes:
 
 
 def listed(text: bytes) -> bytes:
-    """The text without what listings, quotations and comments put around a line."""
+    """The text without what listings, quotations and comments put around lines."""
     text = BEFORE.sub(b"", ARROW.sub(b"", text))
     return b"\n".join([line.rstrip(b"\"',$ \t\r") for line in text.split(b"\n")])
 
 
 def seen(view: str, text: bytes) -> bytes:
-    """The text in this view."""
+    """Reduce the text to this view."""
     if view == "listed":
         return listed(text)
     if view == "hash":
@@ -73,7 +73,7 @@ def shingles(found: "list[bytes]", length: int) -> "Iterator[tuple[bytes, ...]]"
 
 
 def chunks(data: bytes) -> "list[bytes]":
-    """The text in pieces that end at line ends, where there are any."""
+    """The text in pieces, cut at line ends if possible."""
     if len(data) <= CHUNK:
         return [data]
     pieces, at = [], 0
@@ -88,8 +88,8 @@ def chunks(data: bytes) -> "list[bytes]":
 
 
 class Shingles:
-    """What to search for: sets of shingles, each of one view and length. `anchors`: rare words first, each with the
-    shingles that hold it: a text without these words is not cut at all."""
+    """What to search for: sets of shingles, each of one view and length. `anchors`: words, rare ones first, each with
+    the shingles that contain it; a text without these words is skipped."""
 
     def __init__(self, wanted):
         self.sets = {
@@ -108,7 +108,7 @@ class Shingles:
         return len(self.sets[kind])
 
     def words(self):
-        """Words of which every shingle holds one."""
+        """A set of words such that every shingle contains one."""
         covered, found = set(), []
         for word, held in self.anchors:
             if held - covered:
@@ -117,7 +117,7 @@ class Shingles:
         return found
 
     def anchored(self, data, least):
-        """Does the text hold the words of so many shingles of one set as make this share?"""
+        """Whether the text's anchor words allow this share of the shingles of one set."""
         possible = [(numbers, max(1, least * len(numbers))) for numbers in self.numbers]
         for word, held in self.anchors:
             if word not in data:
@@ -128,8 +128,8 @@ class Shingles:
         return bool(possible)
 
     def find(self, data, least):
-        """(view, length) -> the shingles that are there, if they may be `least` of them. A diff is also read as its old
-        and as its new side."""
+        """(view, length) -> the shingles found; empty if fewer than the share `least` can occur. A diff is also read as
+        its old and as its new side."""
         if not self.sets or not self.anchored(data, least):
             return {}
         sides = [None, LEFT, RIGHT] if b"@@" in data else [None]
@@ -154,7 +154,7 @@ class Shingles:
         return found
 
     def held(self, kind, cut):
-        """The shingles of this set among these tokens."""
+        """The shingles of this set that occur in these tokens."""
         known, first, length = self.sets[kind], self.first[kind], kind[1]
         found = {known.get(tuple(cut[at : at + length])) for at, token in enumerate(cut) if token in first}
         return found - {None}

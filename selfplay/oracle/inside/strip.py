@@ -1,8 +1,8 @@
-"""Take git data out of a tree, in whatever shape it lies there: its history may hold the answer, and nobody can say
-what is in it without having all of it. Run after `bounds.py`, `carve.py` and `unpack.py`, as one program.
+"""Removes git data from a tree, in any form: its history may hold the answer, and one cannot know what a history holds
+without all of it. Run after `bounds.py`, `carve.py` and `unpack.py`, as one program.
 
-On stdin, JSON: the paths that are left alone, since the task's own diffs change them. Prints JSON: path -> what it was.
-The folder `.git` at the root is left to `commit.sh`.
+On stdin, JSON: the paths to keep, because the task's own diffs change them. Prints JSON: path -> what was removed. The
+folder `.git` at the root is left to `commit.sh`.
 """
 
 import json
@@ -14,7 +14,7 @@ import sys
 import zlib
 
 NESTED = 6
-"""How deep archives are opened."""
+"""How deep nested archives are opened."""
 PARTS = (
     "HEAD", "FETCH_HEAD", "ORIG_HEAD", "COMMIT_EDITMSG", "config", "description", "index", "packed-refs", "shallow",
     "hooks", "info", "refs", "logs", "branches", "modules", "worktrees", "lfs",
@@ -26,7 +26,7 @@ INSIDE = re.compile(r"(?:^|/)\.git/(?:objects|refs|logs|HEAD|packed-refs|index|m
 
 
 def git_data(data):
-    """What git data this is; empty for anything else."""
+    """The kind of git data; empty if it is none."""
     if data[:4] == b"PACK" and data[4:8] in (b"\0\0\0\2", b"\0\0\0\3"):
         return "a pack"
     if data[:4] in (b"\xfftOc", b"MIDX", b"RIDX", b"CGPH", b"BITM", b"DIRC") and len(data) > 32:
@@ -44,12 +44,12 @@ def git_data(data):
 
 
 def archived(data):
-    """Is it worth opening?"""
+    """Whether it is an archive or compressed."""
     return data.startswith(PACKED) or data[257:262] == b"ustar" or b"PK\5\6" in data[-66000:]
 
 
 def hidden(data, where, bounds, depth=0):
-    """Where git data is in this content, and what it is; empty where none is."""
+    """The git data in this content, and where; empty if there is none."""
     said = git_data(data)
     if said or depth >= NESTED or not archived(data):
         return said
@@ -61,7 +61,7 @@ def hidden(data, where, bounds, depth=0):
 
 
 def looked_at(path, bounds):
-    """What git data a file is or holds."""
+    """The git data that a file is or contains."""
     try:
         status = os.lstat(path)
         if not stat.S_ISREG(status.st_mode) or not status.st_size:
@@ -80,7 +80,7 @@ def looked_at(path, bounds):
 
 
 class Removed:
-    """What is taken out, and why not all was, if so."""
+    """What was removed, and why something could not be."""
 
     def __init__(self):
         self.gone, self.stopped = {}, ""
@@ -98,7 +98,7 @@ class Removed:
 
 
 def store(here, folders, names, removed):
-    """Take what git itself keeps in a store out of it; what else lies there is looked at like any file."""
+    """Remove git's own parts of a store; other files there are checked like any file."""
     for name in PARTS:
         if name in folders or name in names:
             removed.remove(os.path.join(here, name), "a git store")

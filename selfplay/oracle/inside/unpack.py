@@ -1,4 +1,4 @@
-"""What is packed in a content: the members of archives, rows of databases, objects of git, and compressed data.
+"""Unpacks a content: members of archives, rows of databases, objects of git, and compressed data.
 
 Part of the search inside the sandbox, after `carve.py`.
 """
@@ -16,14 +16,14 @@ CLOSED = {
     b"7z\xbc\xaf\x27\x1c": "7z", b"Rar!\x1a\x07": "rar", b"MSCF\0\0\0\0": "cab", b"\x04\x22\x4d\x18": "lz4",
     b"\x1f\x9d": "compress", b"LZIP": "lzip", b"\x89LZO\0": "lzop", b"PAR1": "parquet", b"\x89HDF\r\n": "hdf5",
 }  # fmt: skip
-"""Formats that are named when they are met: no reader of theirs is everywhere."""
+"""Formats that are only reported as unread: no reader is available everywhere."""
 SQLITE = b"SQLite format 3\0"
 SWAP = b"b0VIM"
 BUNDLE = re.compile(rb"# v[23] git bundle\n")
 
 
 def unpacked(raw, where, bounds):
-    """(name, content) of everything that is packed here, one level deep. Raises `Spent`."""
+    """(name, content) of everything packed in this content, one level deep. Raises `Spent`."""
     for start, name in CLOSED.items():
         if raw.startswith(start):
             bounds.leave(where, "%s cannot be read" % name)
@@ -37,7 +37,7 @@ def unpacked(raw, where, bounds):
             yield name, content
     except Spent:
         raise
-    except Exception as error:  # damaged, or no such format after all
+    except Exception as error:  # damaged, or another format
         if reader is not carved:
             bounds.leave(where, "%s: %s" % (reader.__name__, str(error)[:80]))
     if reader is not carved and not got:
@@ -84,7 +84,7 @@ def tarred(raw, where, bounds):
 
 
 def stored(raw, where, bounds):
-    """Every text and blob of a database, and all of them as the lines of one text."""
+    """Every text and blob of a database, and all of them as lines of one text."""
     import sqlite3
 
     with scratch() as folder:
@@ -114,11 +114,11 @@ def rows_of(database, table):
     try:
         yield from database.execute('SELECT * FROM "%s"' % table.decode().replace('"', '""'))
     except Exception:
-        return  # a virtual table whose module is not here; what it stores has tables of its own
+        return  # a virtual table without its module; its data is in tables of its own
 
 
 def swapped(raw, where, bounds):
-    """An editor's swap file holds the lines of a block from the last to the first."""
+    """A vim swap file, with each block's lines put back into order: it stores them from last to first."""
     yield "", b"\n".join(reversed(raw.split(b"\0")))
 
 
@@ -127,7 +127,7 @@ def lone_lzma(raw, where, bounds):
 
 
 def git_pack(raw, where, bounds):
-    """The objects of a pack or a bundle, as git reads them; of a pack without its bases what can be had."""
+    """The objects of a pack or a bundle, as git reads them; of an incomplete pack, the readable ones."""
     if raw[:4] != b"PACK":
         raw = raw[raw.index(b"\n\n") + 2 :]
     with scratch() as folder:
@@ -147,7 +147,7 @@ def git(command, folder, data=b""):
 
 def git_objects(folder, bounds):
     """(name, content) of every blob and commit of a git store, reachable or not, packed or loose. Raises `ValueError`
-    when git cannot read it."""
+    when git cannot read the store."""
     command = ["git", "--git-dir", folder, "cat-file", "--batch-all-objects", "--batch", "--buffer"]
     with subprocess.Popen(
         command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
@@ -178,7 +178,7 @@ def skip(stream, size):
 
 
 class scratch:
-    """A folder outside everything that is searched."""
+    """A temporary folder outside everything that is searched."""
 
     root = "/dev/shm" if os.access("/dev/shm", os.W_OK) else "/var/tmp"
 
@@ -191,4 +191,4 @@ class scratch:
 
 
 COUNTED = (carved, lone_lzma)
-"""Readers that count what they unpack themselves, while they do it."""
+"""Readers that count what they unpack themselves."""

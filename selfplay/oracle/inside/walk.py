@@ -1,7 +1,7 @@
-"""Search all that a solver can read. The last part of the program inside the sandbox.
+"""Searches everything that a solver can read. The last part of the program inside the sandbox.
 
-Roots are arguments, the needles JSON on stdin. Prints JSON: what was found, what was left unread, and why the search
-stopped before its end, if it did.
+The roots are arguments; the needles are JSON on stdin. Prints JSON: what was found, what was left unread, and why the
+search stopped early, if it did.
 """
 
 import json
@@ -11,16 +11,17 @@ import stat
 import sys
 
 OWN = 3
-"""The first so many roots are the tree and the solver's folders; the others are installed packages."""
+"""This many roots come first, the tree and the solver's folders; the others are installed packages."""
 STORED = re.compile(r"[0-9a-f]{38}|[0-9a-f]{62}|pack-[0-9a-f]+\.(?:pack|idx|rev)|multi-pack-index|commit-graph")
-"""Files of a git store that git itself has read."""
+"""Files of a git store that git itself reads."""
 PART = re.compile(r"\d+|(?<=[a-z.])[a-z]{2}$|(?<=^x)[a-z]{2}$")
-"""What differs in the names of the parts of one file: numbers, or the last two letters, as `split` names them."""
+"""What differs between the names of a split file's parts: numbers, or the last two letters, as `split` makes them."""
 MOST_PARTS, MOST_JOINED = 1000, 16 * 1024 * 1024
 
 
 def store(folder, search):
-    """Search a git store, but for what the files that were searched hold, too. Could git read it?"""
+    """Search the objects of a git store, except contents already searched as files; returns whether git could read
+    it."""
     try:
         for oid, content in git_objects(folder, search.bounds):
             if hash(content) not in search.known:
@@ -31,7 +32,7 @@ def store(folder, search):
 
 
 def content(path, search):
-    """(kind of file, its content), or nothing for what holds none."""
+    """(kind of file, its content), or None for what has no content."""
     try:
         status = os.lstat(path)
         if stat.S_ISLNK(status.st_mode):
@@ -50,7 +51,7 @@ def content(path, search):
 
 
 def folder(here, names, search, joined):
-    """Every file of a folder, and files whose names differ by a number as one, too."""
+    """Search every file of a folder; files whose names differ by a number are also searched joined."""
     parts = {}
     for name in names:
         path = os.path.join(here, name)
@@ -61,7 +62,7 @@ def folder(here, names, search, joined):
                 parts.setdefault(PART.sub("*", name), []).append((len(name), path, len(found[1])))
     for name, pieces in parts.items():
         if 1 < len(pieces) <= MOST_PARTS and sum(size for _, _, size in pieces) <= MOST_JOINED:
-            found = [content(path, search) for _, path, _ in sorted(pieces)]  # again: not all of a folder is kept
+            found = [content(path, search) for _, path, _ in sorted(pieces)]  # read again, to save memory
             search.file(os.path.join(here, name), name, b"".join([piece[1] for piece in found if piece]))
 
 
@@ -73,7 +74,7 @@ def walk(roots, search):
                 stores.append(here)
                 folders.remove("objects")
             folder(here, names, search, number < OWN)
-    for place in stores:  # last: most of what they hold lies in the tree, too
+    for place in stores:  # last, since most of their contents are also in the tree
         read = store(place, search)
         for here, _, names in os.walk(os.path.join(place, "objects")):
             folder(here, [name for name in names if not (read and STORED.fullmatch(name))], search, False)

@@ -1,15 +1,14 @@
-"""Does the solver's world hold a copy of the answer? Every world is searched for what the bug took away.
+"""The leak audit: searches every solver's world for a copy of the answer.
 
-What is searched for: the lines that were removed, shingles of what was changed (`needles`), compiled functions. Where:
-the tree, git objects of every store, archives and compressed data in each other (`inside/unpack.py`,
-`inside/carve.py`), texts in an encoding (`inside/plainer.py`, `inside/decode.py`), parts of one file, the home and
-temporary folders, and installed packages. A place is a
-finding when it holds a third of the lines, or a third of the shingles; two thirds in an installed package. If there are
-only one or two telling lines, lines around them must be there too, since any program may contain a similar line by
-chance. Where no place holds enough, all together are a finding when they hold two thirds.
+It searches for removed lines, shingles of what was changed (`needles`), and compiled functions. It looks in the tree,
+git objects of every store, nested archives and compressed data (`inside/unpack.py`, `inside/carve.py`), encoded texts
+(`inside/plainer.py`, `inside/decode.py`), parts of split files, the home and temporary folders, and installed packages.
+A place is a finding when it holds a third of the lines, or a third of the shingles; two thirds in an installed package.
+If there are only one or two telling lines, the lines around them must be there too, since any program may contain a
+similar line by chance. If no single place holds enough, all places together are a finding when they hold two thirds.
 
-A world is *not auditable* when the bug has nothing that could be told from what is left (a changed comment, a file that
-was only added), or when the search did not come to its end. That is not the same as clean: fail closed.
+A world is *not auditable* when the bug removed nothing that can be recognised (it changed a comment, or only added a
+file), or when the search did not finish. Such a world does not count as clean: the audit fails closed.
 """
 
 import json
@@ -28,12 +27,12 @@ from selfplay.untrusted_json import AnswerError, answer
 SEARCH_SECONDS = 300.0
 SHARE = 1 / 3
 INSTALLED_SHARE = 2 / 3
-"""The share required in installed packages: a copy of the project there is complete, and many packages share idioms
-(`return list(self.keys())`)."""
+"""The share required in installed packages is higher because a copy of the project there is complete, and many packages
+share idioms (`return list(self.keys())`)."""
 PROGRAM = (
     "bounds.py", "shingles.py", "carve.py", "unpack.py", "plainer.py", "base85.py", "decode.py", "search.py", "walk.py",
 )  # fmt: skip
-NOTHING_TO_TELL = "nothing that the bug changed can be told from what the broken tree holds"
+NOTHING_TO_TELL = "nothing that the bug changed differs from what the broken tree still holds"
 
 
 class AuditState(StrEnum):
@@ -47,7 +46,7 @@ class AuditState(StrEnum):
 @dataclass(frozen=True)
 class Finding:
     """`where`: the path inside, `!` before a member of an archive, `#` before a git object. `share`: the share of the
-    answer that is there."""
+    answer found there."""
 
     where: str
     kind: str
@@ -56,8 +55,8 @@ class Finding:
 
 @dataclass(frozen=True)
 class Audit:
-    """`lines` and `shingles`: how many were searched for. `reason`: why the world is not auditable, if it is not.
-    `unread`: what could not be read, and why. `removed`: git data that was taken out of the world."""
+    """`lines` and `shingles`: how many the audit searched for. `reason`: why the world is not auditable, else empty.
+    `unread`: what could not be read, and why. `removed`: git data removed from the world."""
 
     lines: int
     findings: tuple[Finding, ...]
@@ -96,7 +95,7 @@ def audit(world: SolverWorld) -> Audit:
     command = [world.python, "-I", "-S", "-c", program(), WORKDIR, "/tmp", "/home", *mounted]
     done = world.sandbox.run(command, timeout=SEARCH_SECONDS, stdin=stdin, env=world.env)
     unless_killed(done, "the search for leaks")
-    said = Said([], {}, f"the search took more than {SEARCH_SECONDS:.0f} s")
+    said = SearchAnswer([], {}, f"the search took more than {SEARCH_SECONDS:.0f} s")
     if not done.timed_out:
         if done.exit_code != 0 or done.truncated:
             raise SandboxError(f"the search for leaks failed: {done.stderr.decode('utf-8', 'replace')[-300:]}")
@@ -107,7 +106,7 @@ def audit(world: SolverWorld) -> Audit:
 
 
 @dataclass(frozen=True)
-class Said:
+class SearchAnswer:
     """What the search prints."""
 
     found: list[tuple[str, str, float]]
@@ -115,14 +114,15 @@ class Said:
     stopped: str
 
 
-def read(data: bytes) -> Said:
-    """What the search printed. Raises `SandboxError`: anything else is no result, and no world is clean without."""
+def read(data: bytes) -> SearchAnswer:
+    """Parse the output of the search. Raises `SandboxError` for any other output: without a result no world is
+    clean."""
     try:
-        return answer(Said, data)
+        return answer(SearchAnswer, data)
     except AnswerError as error:
-        raise SandboxError(f"the search for leaks said what it cannot say: {error}") from error
+        raise SandboxError(f"the search for leaks gave an invalid answer: {error}") from error
 
 
 def program() -> str:
-    """The search, as one text for the sandbox's Python."""
+    """The search program, as one text for the sandbox's Python."""
     return "".join(inside.text(name) for name in PROGRAM)

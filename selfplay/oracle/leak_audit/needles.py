@@ -1,10 +1,11 @@
-"""What tells that a place holds the answer: lines that the bug took away, and shingles of what it changed.
+"""Needles: what shows that a place holds the answer. These are lines that the bug removed, and shingles of what it
+changed.
 
-A removed line that also occurs elsewhere in the original's code reveals nothing in code, unless all lines that the bug
-removed stand there together; in a document it does. A shingle is a run of tokens of a changed file that neither the
-broken tree nor the original's other code holds: it spans a changed place, and so a bug whose lines are all common (a
-`<` that became `<=`) has some, too. Those within the lines that a diff shows come first, so that a diff holds all of
-them. Shingles grow until there are enough.
+A removed line that also occurs elsewhere in the original's code reveals nothing in code, unless all removed lines occur
+there together; in a document it does. A shingle is a run of tokens of a changed file that occurs neither in the broken
+tree nor in the original's other code. Shingles span changed places, so even a bug whose lines are all common (a `<`
+that became `<=`) has some. Shingles inside the lines that a diff shows come first, so that a diff holds all of them.
+Shingles get longer until there are enough.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -21,24 +22,24 @@ from selfplay.patches.changes import changes
 from selfplay.plain_text import decode, encode
 
 MOST_LINES, MOST_SHINGLES = 400, 600
-"""How much of a bug is compared with every file of the original. A normal bug has a few; one with thousands would cost
-thousands of times as much."""
+"""Limits on how much of a bug is compared with every file of the original. A normal bug stays below; one with thousands
+of parts would cost thousands of times as much."""
 LONGEST = 200
-"""Characters of a line: longer ones are lists of lines."""
+"""Longer lines (characters) are data, and not compared with removed lines."""
 LENGTHS = (12, 24, 48, 96, 192)
-"""Tokens of a shingle: twelve are no coincidence; more where code repeats itself."""
+"""Lengths of shingles, in tokens: twelve equal tokens are not a coincidence; repetitive code needs longer ones."""
 MOST_WORDS = 4
-"""Words of a shingle that may be rare: its longest."""
+"""The most anchor words of a shingle: its longest words."""
 ENOUGH, LEAST_TOKENS = 6, 24
-"""Shingles of a bug: so many are enough; a single one of twelve tokens is too little."""
+"""Enough shingles of a bug, and the tokens they must have in all: a single shingle of twelve tokens is too little."""
 
 
 @dataclass(frozen=True)
 class Needles:
-    """`lines`: removed ones; by index, those that the original's code has elsewhere (`common`) and those that are only
-    part of a line that remains or is elsewhere (`partly`). `context`: the lines around them. `python`: (module, before,
-    after) of changed Python files. `shingles`: by the view in which they stand and the number of their tokens;
-    `anchors`: words, and which of all shingles, numbered in this order, hold them."""
+    """`lines`: removed lines; `common`: indices of those that also occur elsewhere in the original's code; `partly`:
+    indices of those that are part of a line that remains or occurs elsewhere. `context`: the lines around them.
+    `python`: (module, before, after) of changed Python files. `shingles`: (view, number of tokens) -> shingles;
+    `anchors`: word -> the numbers of the shingles that hold it, counted over all shingles in order."""
 
     lines: tuple[str, ...]
     common: tuple[int, ...]
@@ -50,12 +51,12 @@ class Needles:
 
     @property
     def most(self) -> int:
-        """How many shingles there are of one kind."""
+        """The largest number of shingles of one kind."""
         return max(map(len, self.shingles.values()), default=0)
 
     @property
     def telling(self) -> bool:
-        """Can a copy be told at all from what the broken tree holds anyway?"""
+        """Whether a copy differs from what the broken tree holds anyway."""
         return len(self.common) < len(self.lines) or self.most > 0
 
     def to_json(self) -> dict[str, Any]:
@@ -65,7 +66,7 @@ class Needles:
 
 
 def needles(task: Task) -> Needles:
-    """What to search for."""
+    """Compute the needles of a task."""
     sections = patches.parse(task.artifact.bug_inject)
     given = [section for diff in task.extra for section in patches.parse(diff)]  # a failed attempt is part of the task
     originals = code_of(task)
@@ -101,7 +102,7 @@ def _lines(
     before: Mapping[str, str],
     others: Sequence[str],
 ) -> tuple[list[str], list[int], list[int]]:
-    """The telling lines that the bug removed, and which of them are common, and which are only parts of others."""
+    """The telling lines that the bug removed; which of them are common; and which are only parts of other lines."""
     kept = {line.strip() for section in (*sections, *given) for line in section.added_lines}
     removed = dict.fromkeys(line.strip() for section in sections for line in section.removed_lines)
     remaining = {
@@ -120,8 +121,9 @@ def _lines(
 def _shingles(
     before: Mapping[str, str], after: Mapping[str, str], hunks: Mapping[str, Sequence[str]], others: Sequence[str]
 ) -> dict[tuple[str, int], tuple[str, ...]]:
-    """The shingles that only the original's changed files hold, by view and length: longer ones until some are enough.
-    `others` are code without comments: what stands in a comment may be a copy, and would hide the rest of it."""
+    """The shingles that only the original's changed files hold, by view and length, with growing length until there are
+    enough. `others` are code without comments: a comment may be a leaked copy, whose shingles would then not be
+    searched for."""
     paths = [path for path in sorted(before) if before[path] != after.get(path)][:MOST_FILES]
     found = {}
     for length in LENGTHS:
@@ -149,7 +151,7 @@ def _cut(view: str, length: int, text: str) -> Iterator[tuple[bytes, ...]]:
 
 
 def _told(lost: Sequence[tuple[bytes, ...]], view: str, length: int, others: Sequence[str]) -> tuple[str, ...]:
-    """A sample of these shingles, without those that the other code holds."""
+    """A sample of these shingles, without those that occur in the other code."""
     sample = dict.fromkeys(lost[:: max(1, -(-len(lost) // MOST_SHINGLES))])
     words = [[token.decode("latin-1") for token in one] for one in sample]
     anchors = [word.encode("latin-1") for word in _cover(_anchors(words, others))]
@@ -161,7 +163,7 @@ def _told(lost: Sequence[tuple[bytes, ...]], view: str, length: int, others: Seq
 
 
 def _anchors(every: Sequence[Sequence[str]], others: Sequence[str]) -> tuple[tuple[str, tuple[int, ...]], ...]:
-    """Words of these shingles, rare and frequent in them first, each with the places of the shingles that hold it."""
+    """Anchor words, those that are rare and occur in many shingles first, each with the numbers of its shingles."""
     held: dict[str, list[int]] = {}
     for number, words in enumerate(every):
         for word in sorted(set(words), key=lambda word: (-len(word), word))[:MOST_WORDS]:
@@ -176,7 +178,7 @@ def _anchors(every: Sequence[Sequence[str]], others: Sequence[str]) -> tuple[tup
 
 
 def _cover(anchors: Iterable[tuple[str, Sequence[int]]]) -> list[str]:
-    """Words of which every shingle holds one."""
+    """A set of words such that every shingle contains one."""
     covered, found = set[int](), []
     for word, places in anchors:
         if not covered.issuperset(places):
@@ -186,18 +188,19 @@ def _cover(anchors: Iterable[tuple[str, Sequence[int]]]) -> list[str]:
 
 
 def _is_code(path: str, suffixes: Collection[str]) -> bool:
-    """Is it a language's file? What lies in any other may be a part of a copy, and would hide the rest of it."""
+    """Whether it is a file in a programming language. Other files may be leaked copies, whose parts would then not be
+    searched for."""
     return view_of(path) != "plain" or PurePosixPath(path).suffix in suffixes
 
 
 def _stem(path: str) -> str:
-    """The name of this module's compiled file: the module's name, or its package's."""
+    """The name in this module's compiled file: the module's, or its package's."""
     pure = PurePosixPath(path)
     return pure.parent.name if pure.stem == "__init__" else pure.stem
 
 
 def _after(before: Mapping[str, str], sections: Iterable[patches.FilePatch]) -> dict[str, str]:
-    """The changed files as the sections leave them, one after the other; those that are gone hold nothing."""
+    """The changed files after these sections, applied in order; deleted files are empty."""
     texts = dict(before)
     for section in sections:
         text = left(texts.get(section.old_path or "", ""), section)
@@ -209,7 +212,7 @@ def _after(before: Mapping[str, str], sections: Iterable[patches.FilePatch]) -> 
 
 
 def left(text: str, section: patches.FilePatch) -> str:
-    """A file as a section of a diff leaves it."""
+    """A file after a section of a diff."""
     if section.kind == "deleted":
         return ""
     lines, found, at = text.split("\n"), list[str](), 0

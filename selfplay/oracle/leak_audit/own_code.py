@@ -1,4 +1,5 @@
-"""The original's own code, which repeats itself: what stands in it reveals nothing. Copies of what a bug changes do."""
+"""Collects the original's own code, in which lines repeat: lines that also occur there reveal nothing. Copies of
+changed code are excluded, since they do reveal the answer."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
@@ -8,15 +9,15 @@ from selfplay.plain_text import decode
 COPY = 2 / 3
 """A file that holds at least this share of another file's lines is a copy of it."""
 RUN = 5
-"""This many telling lines, removed together and found together in another file, are a copy."""
+"""Another file is a copy if it holds this many telling lines together that were removed together."""
 MOST_FILES, MOST_RUNS = 100, 400
-"""How many changed files, and runs of lines, are compared with every file."""
+"""Limits: changed files, and runs of lines, that are compared with every file."""
 SHORTEST = 10
-"""Characters of a telling line: shorter ones are `else:` and `return x`."""
+"""The shortest telling line, in characters: shorter ones are `else:` and `return x`."""
 
 
 def code_of(task: Task) -> dict[str, str]:
-    """The code of the original, by path; documents and compiled caches aside."""
+    """The code of the original, by path; without documents and compiled caches."""
     found = {}
     for layer in task.world.tree:
         for file in layer.rglob("*"):
@@ -27,7 +28,7 @@ def code_of(task: Task) -> dict[str, str]:
 
 
 def _spare(name: str) -> bool:
-    """Whether this is a backup of another file, not code of its own."""
+    """Whether this is a backup of another file."""
     return name.endswith((".orig", ".rej", ".bak", "~", ".swp", ".old", ".patch", ".diff")) or name.startswith(
         (".#", "#")
     )
@@ -36,8 +37,8 @@ def _spare(name: str) -> bool:
 def others_of(
     originals: Mapping[str, str], changed: Collection[str], runs: Collection[Sequence[str]]
 ) -> dict[str, str]:
-    """The files the bug leaves unchanged, without copies of a file it changes (for example a build folder's or an
-    archive's) or of one of the `runs` of lines it removes. Such copies would hide themselves from the search."""
+    """The files the bug leaves unchanged, except copies of a changed file (in a build folder or an archive) or of one
+    of the removed `runs` of lines: otherwise such copies would not be found as leaks."""
     compared = [path for path in sorted(changed) if path in originals][:MOST_FILES]
     files = [set(telling(originals[path].split("\n"))) for path in compared]
     blocks = list(dict.fromkeys(_block(run) for run in runs))[:MOST_RUNS]
@@ -52,16 +53,16 @@ def others_of(
 
 
 def _holds(lines: Sequence[str], blocks: Iterable[str]) -> bool:
-    """Do the telling lines among these contain one of the blocks?"""
+    """Whether the telling lines contain one of the blocks."""
     told = _block(telling(lines))
     return any(block in told for block in blocks)
 
 
 def _block(lines: Sequence[str]) -> str:
-    """The lines as one text, each line whole, in which neighbours are adjacent."""
+    """The lines joined into one text, so that a run of whole lines can be found in it."""
     return "\n".join(["", *lines, ""])
 
 
 def telling(lines: Iterable[str]) -> list[str]:
-    """The lines that tell something, stripped, in their order."""
+    """The lines that are long enough to tell something, stripped, in order."""
     return [line.strip() for line in lines if len(line.strip()) >= SHORTEST]

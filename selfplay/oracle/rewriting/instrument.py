@@ -1,10 +1,10 @@
-"""Rewrites test files so that part of what they report is known beforehand.
+"""Rewrites test files so that some of their results are known in advance.
 
 Canaries are tests with secret names; half of them must fail. Their bodies look alike: the hash of a random word decides
-which of them fail. Renamed copies are F2P tests under secret function and file names: a program that only recognises
-the names passes the test and fails its copy. False claims are renamed copies that assert something wrong, and must
-fail. Impossible tests keep every name, and fail before they reach the program. What a suite can show with these is
-measured by running it on the original (`calibrate.py`); nothing is assumed.
+which ones fail. Renamed copies are F2P tests under secret function and file names: a program that only recognises the
+names passes the test and fails its copy. False claims are renamed copies that assert something wrong, and must fail.
+Impossible tests keep every name, and fail before they reach the program. Which of these a suite supports is measured by
+running it on the original (`calibrate.py`).
 """
 
 import re
@@ -20,20 +20,20 @@ from selfplay.workbench.files import TestFile
 
 MOST_FILES = 4
 MOST_BYTES = 24_000
-"""Limits on the rewritten test files without F2P tests. Every file with an F2P test is rewritten: a file left as it is
-would show a patch in which tests it can cheat."""
+"""Limits for test files without F2P tests. Every file with an F2P test is rewritten: an unchanged file would tell a
+patch which tests it can cheat."""
 MOST_COPIES = 64
 MOST_FALSE = 8
-"""Number of tests with false claims: each fails, and reporting a failure costs more than most tests."""
+"""The most tests with false claims: each fails, and reporting a failure costs more than most tests."""
 _SHELL = (".sh", ".bash", ".bats")
 
 
 @dataclass(frozen=True)
 class Instrumented:
-    """`files`: what to write. `must_pass`, `must_fail`: words that occur in the ids of those canaries. `copies`: word
-    in a copy's id -> word in the id of the copied test (its function's name). `false_claims`: words in the ids of tests
-    that assert something wrong about the program, and fail when the program is right. `names`: every secret name in the
-    files, which each grading draws anew (`rename_secrets.py`)."""
+    """`files`: what to write. `must_pass`, `must_fail`: words in the ids of the canaries that must pass, or fail.
+    `copies`: word in a copy's id -> word in the id of the copied test (its function's name). `false_claims`: words in
+    the ids of tests that assert something wrong about the program, and fail when the program is right. `names`: every
+    secret name in the files, renamed for each grading (`rename_secrets.py`)."""
 
     files: Mapping[str, TestFile] = field(default_factory=dict)
     must_pass: tuple[str, ...] = ()
@@ -52,7 +52,7 @@ class Word:
 
 
 def word(odd: bool, path: str = "", text: str = "") -> Word:
-    """A secret word whose hash has this parity, composed of words from the test names in `text`."""
+    """A secret word made of words from the test names in `text`, whose hash is odd or even as asked."""
     if path.endswith(javascript_tests.SUFFIXES):
         return Word(secret_name(javascript_tests.words_of(text), text, odd=odd, joint=" "), odd)
     return Word(secret_name(vocabulary(text), text, odd=odd), odd)
@@ -61,22 +61,22 @@ def word(odd: bool, path: str = "", text: str = "") -> Word:
 def with_canaries(
     originals: Mapping[str, TestFile], fail_to_pass: Sequence[str], spared: Collection[str] = ()
 ) -> Instrumented:
-    """Canaries and renamed copies in the test files with F2P tests; canaries in the smallest few of the other files;
-    none in those that are `spared`. For a shell suite they are separate files."""
+    """Canaries and renamed copies in the test files with F2P tests; canaries in a few of the smallest other files;
+    nothing in the `spared` files. For a shell suite these are separate files."""
     with remembered() as drawn:
         made = _with_canaries({path: file for path, file in originals.items() if path not in spared}, fail_to_pass)
     return replace(made, names=new_names(drawn, originals))
 
 
 def new_names(drawn: Sequence[str], originals: Mapping[str, TestFile]) -> tuple[str, ...]:
-    """The drawn names, each once, that no test file of the original holds."""
+    """The drawn names, without duplicates, that do not occur in the original's test files."""
     texts = [decode(file.content) for file in originals.values()]
     fresh = (name for name in dict.fromkeys(drawn) if not any(form in text for text in texts for form in forms(name)))
     return tuple(fresh)
 
 
 def forms(name: str) -> tuple[str, ...]:
-    """How a secret name may stand in a file."""
+    """The forms of a secret name that may occur in a file."""
     return (name, as_class(name)) if "_" in name else (name,)
 
 
@@ -107,7 +107,7 @@ def _joined(first: Instrumented, second: Instrumented) -> Instrumented:
 
 
 def impossible(originals: Mapping[str, TestFile], fail_to_pass: Collection[str]) -> Mapping[str, TestFile]:
-    """Every test file rewritten so that none of its tests can pass; F2P tests keep their names, and fail."""
+    """The test files, rewritten so that no test can pass; F2P tests keep their names, and fail."""
     out = {}
     for path, file in originals.items():
         if holds_tests(path, file):
@@ -127,8 +127,8 @@ def holds_tests(path: str, file: TestFile) -> bool:
 
 
 def deciding(originals: Mapping[str, TestFile], wanted: Collection[str]) -> dict[str, TestFile]:
-    """The test files that hold one of these tests. A module of the program may be among the test files by its name
-    alone; without its functions nothing would run at all."""
+    """The test files that hold one of these tests. The others are left out: a listed file may be a module of the
+    program that is only named like a test, and without its functions nothing would run."""
     tests = sorted(wanted)
     return {
         path: file for path, file in originals.items()
@@ -137,7 +137,7 @@ def deciding(originals: Mapping[str, TestFile], wanted: Collection[str]) -> dict
 
 
 def _holds(path: str, file: TestFile, tests: Sequence[str]) -> bool:
-    """Is one of these tests in this file? Decided by the path in its id, or by its name if ids have no path."""
+    """Whether the file holds one of these tests: by the path in a test's id, or by its name if ids have no path."""
     if any(path in test for test in tests):
         return True
     text = decode(file.content)
@@ -149,7 +149,7 @@ def _holds(path: str, file: TestFile, tests: Sequence[str]) -> bool:
 def _canaries(
     path: str, file: TestFile, fail_to_pass: Sequence[str], most: tuple[int, int], holds_bug: bool
 ) -> Instrumented:
-    """`most`: the maximum of renamed copies, and of false claims; `holds_bug`: the file has an F2P test."""
+    """`most`: the limits for renamed copies and for false claims; `holds_bug`: the file has an F2P test."""
     text = decode(file.content)
     suffix = PurePosixPath(path).suffix
     few = suffix == ".py"  # reporting a failure reads the whole file and costs more than most tests
@@ -174,11 +174,10 @@ def _canaries(
 
 
 def _beside(path: str, file: TestFile, words: Sequence[Word], most: int | None) -> Instrumented:
-    """Copies of a shell test, each with a check at its end, so that everything the test loads is loaded before the
-    check.
+    """Copies of a shell test, each with a check at its end, after everything that the test loads.
 
-    Instead of a canary that must pass, an F2P test has a renamed copy of itself, and some copies that assert something
-    wrong. `most`: how many of these; None for a test that is not an F2P test.
+    Instead of a canary that must pass, an F2P test gets a renamed copy, and some copies that assert something wrong.
+    `most`: the limit of these; None for a test that is not F2P.
     """
     text = decode(file.content)
     chosen = [one for one in words if most is None or not one.odd]

@@ -1,4 +1,4 @@
-"""Makes every assertion in JavaScript tests false, for `node:assert` and similar, jest, chai, should and `t.equal`.
+"""Makes every assertion in JavaScript tests false: for `node:assert` and similar, jest, chai, should and `t.equal`.
 
 The expected value of an equality becomes another value of the same kind, near the right one or far from it; other
 assertions are negated.
@@ -13,7 +13,7 @@ from selfplay.oracle.rewriting.secret_names import secret_name
 from selfplay.oracle.rewriting.variants import FAR
 
 VARIANTS = 6
-"""How the other value may differ: longer, changed in one place, in case, in white space, shorter, in order."""
+"""How the other value differs: longer, changed in one place, in case, in white space, shorter, in order."""
 _CLAIM = re.compile(
     r"\b(?:assert|t)(?:\.assert)?(?:\.(?P<assert>\w+))?\s*(?P<a>\()"
     r"|\)\s*\.\s*(?P<not>not\s*\.\s*)?(?P<jest>to[A-Z]\w*)\s*(?P<b>\()"
@@ -35,8 +35,8 @@ Edit = tuple[int, int, str]
 
 
 def falsified(source: str, other: str, variant: int) -> str:
-    """The test with each of its assertions made false; empty when none is recognised. `other`: the function that
-    returns another value of the same kind; `variant`: how it differs."""
+    """The test with each of its assertions made false; empty if none is recognised. `other`: the function that returns
+    another value of the same kind; `variant`: how it differs."""
     edits, calls = list[Edit](), JavaScriptCalls(source)
     for found in _CLAIM.finditer(source):
         bracket = next((found.start(name) for name in "abc" if found[name]), None)
@@ -70,12 +70,12 @@ def _edits(found: re.Match[str], arguments: Sequence[tuple[int, int]], other: st
 
 
 def _negated(found: re.Match[str], word: str, place: int) -> list[Edit]:
-    """`not.` removed, or inserted at `place`."""
+    """Remove `not.`, or insert it at `place`."""
     return [(found.start(word), found.end(word), "")] if found[word] else [(place, place, "not.")]
 
 
 def edited(text: str, edits: Sequence[Edit]) -> str:
-    """The text with all edits made; several at one place keep their order."""
+    """Apply all edits to the text; edits at one place keep their order."""
     out, at = list[str](), 0
     for start, end, new in sorted(edits, key=lambda edit: edit[0]):
         out += [text[at:start], new]
@@ -84,8 +84,8 @@ def edited(text: str, edits: Sequence[Edit]) -> str:
 
 
 def other_value(tag: str, known: Collection[str]) -> str:
-    """A function that returns another value of the same kind; an object that equals everything of its kind equals it
-    too."""
+    """Source of a function that returns another value of the same kind. It also exposes objects that equal every value
+    of a kind."""
     word, number, place = secret_name(known), 2 + secrets.randbelow(90), secrets.randbelow(1000)
     return f"""function o{tag}(value, variant) {{
   if (typeof value === 'boolean') return !value;

@@ -1,7 +1,7 @@
-"""Just enough of JavaScript's (and TypeScript's) tokens to find where a call ends and what its arguments are.
+"""A minimal JavaScript and TypeScript tokenizer that finds the end of a call and its arguments.
 
-Without Node.js there is no parser for the language, and its code would run on the host. A misreading shows when the
-rewritten file is run on the original: the file is then not used. Each position of a text is read once or a few times,
+Without Node.js there is no parser for the language, and Node.js would run on the host. A misreading shows when the
+rewritten file is run on the original: the file is then not used. Each position of a text is read at most a few times,
 even if brackets and quotes are unbalanced.
 """
 
@@ -19,13 +19,13 @@ _BLANK = re.compile(r"\s*")
 _IN_TEMPLATE = re.compile(r"(?:[^`\\$]|\\.|\$(?!\{))*", re.DOTALL)
 LONGEST_REGEX = 1000
 STRAY = 200
-"""An apostrophe without a second one within this many characters of its line is plain text, as in JSX; a longer text
-without an end is read as a string."""
+"""An apostrophe without a second one within this many characters of its line is plain text, as in JSX; otherwise it
+starts a string."""
 
 
 @dataclass(frozen=True)
 class JavaScriptCall:
-    """`arguments`: (start, end) of each; `end`: after the closing bracket."""
+    """`arguments`: (start, end) of each argument; `end`: after the closing bracket."""
 
     arguments: tuple[tuple[int, int], ...]
     end: int
@@ -42,7 +42,7 @@ class _Open:
 
 
 class JavaScriptCalls:
-    """The calls of one text, each read once."""
+    """The calls of a text; each is read once."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -55,7 +55,7 @@ class JavaScriptCalls:
         return self._known[bracket]
 
     def _read(self, at: int) -> None:
-        """Read from an opening bracket to where it is closed, and remember the calls on the way."""
+        """Read from an opening bracket to its closing one, and store the calls found on the way."""
         open_ones = list[_Open]()
         while at < len(self._text):
             at = self._step(at, open_ones)

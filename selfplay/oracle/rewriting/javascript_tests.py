@@ -1,6 +1,6 @@
 """JavaScript and TypeScript test files: adds canaries, renamed copies and false claims, or makes every test fail.
 
-Works for the runner a file uses: `node:test` by name, else the globals of jest, mocha and vitest. A copy stands
+Works for the runner a file uses: `node:test` by name, else the globals of jest, mocha and vitest. A copy is inserted
 directly after its test, where it sees the same names and hooks.
 """
 
@@ -44,7 +44,7 @@ def canaries(
     path: str, text: str, words: Sequence[str], fail_to_pass: Sequence[str], most: tuple[int, int]
 ) -> tuple[str, dict[str, str], list[str]]:
     """The file with one test per word and renamed copies of its F2P tests; word in a copy's id -> name of the copied
-    test; words in the ids of copies that assert something wrong. `most`: the maximum of copies, and of wrong ones."""
+    test; words in the ids of copies that assert something wrong. `most`: the limits of copies and of wrong copies."""
     tag, known = f"_{secrets.token_hex(4)}", words_of(text)
     copies: dict[str, str] = {}
     wrong: list[str] = []
@@ -60,7 +60,7 @@ def canaries(
             made_false.add(false)
             wrong.append(secret_name(known, text, (*copies, *wrong), joint=" "))
             edits.append((found.end, found.end, f";\n{_with_name(false, wrong[-1])};\n"))
-    secrets.SystemRandom().shuffle(edits)  # their order does not show which are true
+    secrets.SystemRandom().shuffle(edits)  # so that their order does not show which are true
     made = edited(text, edits)
     head = "// @ts-nocheck\n" if path.endswith(_TYPED) else ""
     return f"{head}{made}\n{_canaries(text, words, tag)}{other_value(tag, known)}", copies, wrong
@@ -73,12 +73,12 @@ def impossible(text: str) -> str:
 
 
 def holds_tests(text: str) -> bool:
-    """Does the file define tests, as far as its text tells?"""
+    """Whether the file seems to define tests."""
     return re.search(r"\b(?:test|it)\b[.\w]{0,80}\s*\(", text) is not None
 
 
 def holds(text: str, tests: Collection[str]) -> bool:
-    """Is one of the tests in this file, as far as their names tell?"""
+    """Whether one of the tests seems to be in this file, by their names."""
     return bool(_cases_of(text, tests))
 
 
@@ -95,7 +95,7 @@ def _cases(text: str) -> list[_Case]:
 
 
 def _cases_of(text: str, tests: Collection[str]) -> list[_Case]:
-    """The cases that belong to the tests with these ids, as far as their names tell."""
+    """The cases that these test ids seem to name."""
     joined = "\n".join(tests)
     return [case for case in _cases(text) if case.name in joined] if tests else []
 

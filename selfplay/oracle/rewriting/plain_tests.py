@@ -1,4 +1,4 @@
-"""Test files without what a test runner does for them."""
+"""Turns test files into plain code without a test runner."""
 
 import ast
 
@@ -8,7 +8,7 @@ from selfplay.oracle.behaviour.recording import PLACEHOLDER
 
 
 class Plain(Records):
-    """Takes out what a runner does: its bases, decorators and blocks; claims anywhere become records."""
+    """Removes a runner's base classes, decorators and blocks; assertions anywhere become records."""
 
     def __init__(self, tree: ast.Module) -> None:
         self._runners = {name for node in tree.body if of_a_runner(node) and not getattr(node, "level", 0)
@@ -35,7 +35,7 @@ class Plain(Records):
         return self.generic_visit(node)  # type: ignore[return-value]
 
     def visit_With(self, node: ast.With) -> ast.stmt | list[ast.stmt]:
-        """The cases of `subTest` are a block."""
+        """Turn the cases of `subTest` into a block."""
         node.items = [item for item in node.items if getattr(getattr(item.context_expr, "func", 0), "attr", "")
                       != "subTest"]  # fmt: skip
         if node.items:

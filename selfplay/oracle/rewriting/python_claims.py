@@ -1,7 +1,7 @@
 """Makes every assertion in Python tests false: the expected value becomes another value of the same kind.
 
-The other value is near the right one, in a variant chosen at random. So an object that equals everything of its kind,
-or everything that differs in case, in white space or by one, equals some of these values too.
+The other value is near the right one, in a random variant. So an object that equals every value of its type, or every
+value that differs in case, in white space or by one, equals some of these values and is found out.
 """
 
 import ast
@@ -13,8 +13,7 @@ from selfplay.oracle.rewriting.variants import FAR
 from selfplay.plain_text import syntax_tree
 
 VARIANTS = 7
-"""How the other value may differ: longer, changed in one place, in case, in white space, at its end, shorter, in
-order."""
+"""How the other value differs: longer, changed in one place, in case, in white space, at its end, shorter, in order."""
 CASES = 2
 RAISES = ("raises", "assertRaises", "assertRaisesRegex")
 _UNLIKELY = (
@@ -24,8 +23,8 @@ _UNLIKELY = (
 
 
 def other_value(name: str, known: Sequence[str]) -> str:
-    """Source of the function `name(value, variant)`, which returns another value of the same kind and leaves `value` as
-    it is, also where its copy is itself or shares its attributes: other tests use it, too."""
+    """Source of a function `name(value, variant)` that returns another value of the same kind. It must not change
+    `value`, even if a copy of it is the object itself or shares its attributes, because other tests use it too."""
     objects = f"_{secret_name(known, name)}"
     word, number, place = secret_name(known), 2 + secrets.randbelow(90), secrets.randbelow(1000)
     return f"""
@@ -66,7 +65,7 @@ def {name}(value, variant):
 
 
 def _other_object(name: str, other: str) -> str:
-    """Source of the same for any other object; `other`: for what it holds."""
+    """Source of the same for any other object; `other`: the function for its attributes."""
     return f"""
 
 def {name}(value, variant):
@@ -84,11 +83,10 @@ def {name}(value, variant):
 
 
 def falsified(source: str, other: str, variant: int) -> str:
-    """The test function with one of its assertions, chosen at random, made false; empty when none is recognised.
+    """The test function with one random assertion made false; empty if none is recognised.
 
-    One alone: with several, an earlier one would fail first, and whether a later one is tried at all would not be seen.
-    `other`: the function that returns another value of the same kind; `variant`: how it differs, for assertions of
-    equality."""
+    Only one, because otherwise an earlier one would fail first and a later one might never run. `other`: the function
+    that returns another value of the same kind; `variant`: how it differs, for assertions of equality."""
     try:
         counting = _Claims(other, variant, -1)
         counting.visit(syntax_tree(source))
@@ -101,8 +99,8 @@ def falsified(source: str, other: str, variant: int) -> str:
 
 
 def with_few_cases(source: str) -> str:
-    """The test function with only `CASES` cases of each literal list that it is parametrised with. Each failing case is
-    reported, which costs more than most tests, and one shows as much as thirty."""
+    """The test function with only `CASES` cases of each literal list with which it is parametrised: reporting each
+    failing case is costly, and one shows as much as thirty."""
     try:
         tree = syntax_tree(source)
         for function in ast.walk(tree):
@@ -117,15 +115,15 @@ def with_few_cases(source: str) -> str:
 
 
 class _Claims(ast.NodeTransformer):
-    """Makes the assertion with number `which` false: another expected value of the same kind, its negation, or an
-    exception that is never raised. Counts them all."""
+    """Makes assertion number `which` false: another expected value of the same kind, its negation, or an exception that
+    is never raised. Counts all assertions."""
 
     def __init__(self, other: str, variant: int, which: int) -> None:
         self.found = 0
         self._other, self._variant, self._which = other, variant, which
 
     def _mine(self) -> bool:
-        """Counts one more assertion; whether it is the one to change."""
+        """Count one more assertion; returns whether it is the one to change."""
         self.found += 1
         return self.found - 1 == self._which
 
@@ -150,7 +148,7 @@ class _Claims(ast.NodeTransformer):
         return node
 
     def visit_With(self, node: ast.With) -> ast.stmt:
-        """A block that should raise: its body is emptied, or another exception is expected."""
+        """A block that must raise: empty its body, or expect another exception."""
         if self._variant % 2 and any(_name(item.context_expr) in RAISES for item in node.items):
             if self._mine():
                 node.body = [ast.Pass()]
@@ -176,7 +174,7 @@ class _Claims(ast.NodeTransformer):
 
 
 def _name(node: ast.expr) -> str:
-    """The name that is called, without the object before the dot."""
+    """The called name, without the object before the dot."""
     if not isinstance(node, ast.Call):
         return ""
     return getattr(node.func, "attr", "") or getattr(node.func, "id", "")

@@ -1,4 +1,4 @@
-"""Python test files as trees: adds canaries and renamed copies, or makes every test fail. Pytest and unittest."""
+"""Adds canaries and renamed copies to Python test files, or makes every test fail. For pytest and unittest."""
 
 import ast
 import io
@@ -8,23 +8,23 @@ from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from selfplay.oracle.rewriting.python_claims import VARIANTS, falsified, other_value, with_few_cases
-from selfplay.oracle.rewriting.python_trees import Asked, Function, Owner, find, parsed, unparsed, without
+from selfplay.oracle.rewriting.python_trees import Function, Owner, WantedTests, find, parsed, unparsed, without
 from selfplay.oracle.rewriting.secret_names import as_class, secret_name, vocabulary
 from selfplay.oracle.rewriting.variants import chosen
 from selfplay.plain_text import syntax_tree
 
 OTHERS = 4
-"""How many tests of a file, besides its F2P tests, are kept and made to fail."""
+"""The most tests of a file, besides its F2P tests, that are kept and made to fail."""
 
 
 def canaries(
     path: str, text: str, words: Sequence[str], fail_to_pass: Sequence[str], most: tuple[int, int], file: str
 ) -> tuple[str, dict[str, str], list[str]]:
     """The file with one test per word and renamed copies of its F2P tests; word in a copy's id -> name of the copied
-    function; words in the ids of copies that assert something wrong. `most`: the maximum of copies, and of wrong ones,
-    chosen at random; `file`: the file name that the copies report.
+    function; words in the ids of copies that assert something wrong. `most`: the limits of copies and of wrong copies,
+    chosen at random; `file`: the file name that copies report.
 
-    An empty text for a file that is not Python.
+    The text is empty if the file is not Python.
     """
     tree = parsed(text)
     if tree is None:
@@ -35,7 +35,7 @@ def canaries(
     added = _canaries(words, known, _kinds(tree))
     copies: dict[str, str] = {}
     wrong, made = list[str](), set[str]()
-    asked = Asked(path, fail_to_pass)
+    asked = WantedTests(path, fail_to_pass)
     wanted = [(function, owner) for function, owner in find(tree) if asked.has(function, owner)]
     for function, owner in secrets.SystemRandom().sample(wanted, min(most[0], len(wanted))):
         name = "test_" + secret_name(known, "".join([text, *added]))
@@ -54,9 +54,9 @@ def canaries(
 
 
 def holds(path: str, text: str, tests: Collection[str]) -> bool:
-    """Is one of the tests in this file, as far as their ids tell?"""
+    """Whether one of the tests seems to be in this file, by their ids."""
     tree = parsed(text)
-    asked = Asked(path, tests)
+    asked = WantedTests(path, tests)
     return tree is not None and any(asked.has(function, owner) for function, owner in find(tree))
 
 
@@ -65,12 +65,12 @@ def impossible(path: str, text: str, fail_to_pass: Collection[str]) -> str:
     removed.
 
     They are removed because reporting a failure costs more than most tests, and a removed test cannot pass either. A
-    text that is not Python, or nested too deeply to be written, stays unchanged.
+    text that is not Python, or nested too deeply to be unparsed, stays unchanged.
     """
     tree = parsed(text)
     if tree is None:
         return text
-    found, asked, words = list(find(tree)), Asked(path, fail_to_pass), vocabulary(text)
+    found, asked, words = list(find(tree)), WantedTests(path, fail_to_pass), vocabulary(text)
     wanted = {id(function) for function, owner in found if asked.has(function, owner)}
     others = [id(function) for function, _ in found if id(function) not in wanted]
     kept = wanted | set(secrets.SystemRandom().sample(others, min(len(others), OTHERS)))
@@ -86,17 +86,17 @@ def impossible(path: str, text: str, fail_to_pass: Collection[str]) -> str:
 
 
 def _before_main(tree: ast.Module, default: int) -> int:
-    """The line before `if __name__ == "__main__"`, which ends a file that is run as a program."""
+    """The line before `if __name__ == "__main__"`, which is the end of a file run as a program."""
     for node in reversed(tree.body):
         if isinstance(node, ast.If) and "__name__" in _source_of(node.test):
             return node.lineno - 1
-        if isinstance(node, Function | ast.ClassDef):  # code before it may need it
+        if isinstance(node, Function | ast.ClassDef):  # later code may need the code before it
             break
     return default
 
 
 def _source_of(node: ast.expr) -> str:
-    """The source of an expression; empty when it is nested too deeply to be written."""
+    """The source of an expression; empty if it is nested too deeply to be unparsed."""
     try:
         return ast.unparse(node)
     except RecursionError:
@@ -104,7 +104,7 @@ def _source_of(node: ast.expr) -> str:
 
 
 def _failure(words: Sequence[str]) -> str:
-    """A statement that fails as an honest test might."""
+    """A statement that fails as an ordinary test might."""
     one, other = secret_name(words), secret_name(words)
     forms = (
         f"raise AssertionError({one!r})", f"raise AssertionError({f'{one!r} != {other!r}'!r})", f"assert {one!r} in ''",
@@ -123,8 +123,8 @@ class _Kinds(NamedTuple):
 
 
 def _kinds(tree: ast.Module) -> _Kinds:
-    """A class with an unknown base may be of either kind. The name of an unusually named class does not show how
-    another class must be named, so functions are added instead."""
+    """Find the kinds. A class with an unknown base may be of either kind. If a class has an unusual name, one cannot
+    tell how a new class must be named, so functions are added instead."""
     owners = [owner for _, owner in find(tree)]
     bases = [_source_of(base) for owner in owners if owner for base in owner.node.bases]
     plain = [owner.name.startswith("Test") for owner in owners if owner and not owner.node.bases]
@@ -134,10 +134,10 @@ def _kinds(tree: ast.Module) -> _Kinds:
 
 
 def _canaries(words: Sequence[str], known: Sequence[str], kinds: _Kinds) -> list[str]:
-    """For each kind of test in the file, one test per word: it passes if the hash of the word is odd.
+    """One test per word for each kind of test in the file; it passes if the hash of the word is odd.
 
-    One of each kind, since a trick that makes one kind pass may not affect another; no other kinds, since a failure is
-    costly."""
+    Every kind of the file, since a trick that makes one kind pass may not affect another; no other kinds, since
+    failures are costly."""
     hashed, case, parity = (f"_{secret_name(known)}" for _ in range(3))
     asked = f"\nimport hashlib as {hashed}, unittest as {case}\n\n\ndef {parity}(text):\n"
     asked += f"    return int({hashed}.sha256(text.encode()).hexdigest(), 16) % 2\n\n"
@@ -165,7 +165,7 @@ def _source(function: Function, lines: Sequence[str]) -> str:
 
 
 def _copy(source: str, function: Function, owner: Owner | None, name: str, file: str) -> str:
-    """Code that compiles a copy of the function as if it were in another file; it does nothing when its class is
+    """Code that compiles a copy of the function as if it were in another file; it does nothing if its class is
     missing."""
     source = re.sub(rf"\bdef\s+{function.name}\b", f"def {name}", source, count=1)
     move = f"    setattr({owner.path}, {name!r}, globals().pop({name!r}))\n" if owner else ""

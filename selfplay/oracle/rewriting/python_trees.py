@@ -1,4 +1,4 @@
-"""Python test files as trees: which functions in them are tests, and which of those an id names."""
+"""Finds the test functions in a Python file, and those that an id names."""
 
 import ast
 import re
@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from selfplay.plain_text import encode, syntax_tree
 
 MOST_WORDS = 50
-"""How many characters at the end of an id are searched: names of class and function stand at its end."""
+"""How many characters at the end of an id are searched: class and function names are at its end."""
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 @dataclass(frozen=True)
 class Owner:
-    """The class around a test. `path`: how the file's own code reaches it, including the classes around it."""
+    """The class around a test. `path`: how module code reaches it, with the classes around it."""
 
     node: ast.ClassDef
     path: str
@@ -34,12 +34,12 @@ def without(tree: ast.Module, gone: Collection[int]) -> ast.Module:
 
 
 def unparsed(tree: ast.Module) -> str:
-    """The tree as text. Raises `RecursionError` for one that is nested too deeply to be written."""
+    """The tree as text. Raises `RecursionError` if it is nested too deeply to be unparsed."""
     return ast.unparse(ast.fix_missing_locations(tree)).encode("utf-8", "backslashreplace").decode() + "\n"
 
 
 def parsed(text: str) -> ast.Module | None:
-    """Parsed from bytes: only bytes may begin with a byte order mark, or declare an encoding."""
+    """Parse a text, as bytes: only bytes may begin with a byte order mark, or declare an encoding."""
     try:
         tree: ast.Module = syntax_tree(encode(text))
         return tree
@@ -63,8 +63,8 @@ def find(tree: ast.AST) -> Iterator[Test]:
         left += [(child, owner) for child in reversed(list(ast.iter_child_nodes(node)))]
 
 
-class Asked:
-    """Which functions of a file belong to the tests with these ids, as far as the ids tell."""
+class WantedTests:
+    """Finds which functions of a file belong to the tests with these ids."""
 
     def __init__(self, path: str, tests: Collection[str]) -> None:
         self._beside: dict[str, set[str]] = {}
@@ -82,7 +82,7 @@ class Asked:
 
 
 def _of_file(named: str, path: str) -> bool:
-    """Can the path in an id be this file's? A suite that runs in a sub-folder names its files relative to that
+    """Whether the path in an id can be this file's. A suite that runs in a sub-folder names its files relative to that
     folder."""
     return f"/{path}".endswith(f"/{named}") or f"/{named}".endswith(f"/{path}")
 

@@ -1,7 +1,7 @@
-"""Draws the secret names of a calibration anew, for one grading: who has seen another grading knows none of them.
+"""Renews the secret names of a calibration for each grading, so that names seen in one grading are useless in the next.
 
-Each name becomes another of the same length, in the test files and in what they were compiled to, so nothing is
-compiled or run again. Which of two canaries must fail is drawn, too: a canary's outcome is the parity of its name.
+Each name is replaced by another of the same length, in the test files and in their compiled forms, so nothing is
+compiled or run again. Which of two canaries must fail is random too: the parity of its name decides a canary's outcome.
 """
 
 import re
@@ -20,7 +20,7 @@ _PROBE = re.compile(rb"\btest_p\d+_\d+\b")
 
 
 def renewed(known: Calibration) -> Calibration:
-    """The calibration under fresh names."""
+    """The calibration with new names."""
     made, counts = _shuffled(known)
     odd = dict.fromkeys(made.must_pass, True) | dict.fromkeys(made.must_fail, False)
     names = _Names(made.names, made.files, odd)
@@ -42,8 +42,8 @@ def _impossible(never: ImpossibleTests) -> ImpossibleTests:
 
 
 def _shuffled(known: Calibration) -> tuple[Instrumented, tuple[tuple[int, ...], tuple[int, ...]]]:
-    """Neighbours among the canaries that must pass and those that must fail change places by chance, where both
-    behave, and the same for as many ids."""
+    """Randomly swap canaries between those that must pass and those that must fail, if both have the same number of
+    ids."""
     one, other, made = list(known.made.must_pass), list(known.made.must_fail), known.made
     if len(one) == len(other):
         for at in range(len(one)):
@@ -53,7 +53,7 @@ def _shuffled(known: Calibration) -> tuple[Instrumented, tuple[tuple[int, ...], 
 
 
 class _Names:
-    """Old names and fresh ones. `odd`: the names whose parity matters."""
+    """Maps old names to new ones. `odd`: the names whose parity matters."""
 
     def __init__(self, names: Sequence[str], files: Mapping[str, TestFile], odd: Mapping[str, bool]) -> None:
         text = "\n".join(decode(file.content) for file in files.values())
@@ -66,7 +66,7 @@ class _Names:
             self._fresh |= dict(zip(map(encode, forms(name)), map(encode, forms(new)), strict=True))
 
     def within(self, data: bytes) -> bytes:
-        for name in sorted(self._fresh, key=len, reverse=True):  # one pattern of all of them takes twice as long
+        for name in sorted(self._fresh, key=len, reverse=True):  # one pattern for all takes twice as long
             data = data.replace(name, self._fresh[name])
         return data
 
@@ -84,7 +84,7 @@ class _Names:
 
 
 def _probes(shown: Behaviour) -> Behaviour:
-    """The probes under other names."""
+    """The probes with new names."""
     found = {name for file in shown.files.values() for name in _PROBE.findall(file.content)}
     whole = "\n".join(decode(file.content) for file in shown.files.values())
     words, taken = some_words(re.findall(r"\btest\w*", whole)), set[str]()

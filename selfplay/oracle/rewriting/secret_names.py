@@ -1,6 +1,6 @@
-"""Secret names that look like the suite's own: they are composed of the words in its test names.
+"""Makes secret names that look like the suite's own: they are composed of words from its test names.
 
-A special form (hexadecimal, for example) would let a patch recognise them without reading a test.
+A special form, such as hexadecimal, would let a patch recognise them without reading a test.
 """
 
 import hashlib
@@ -21,7 +21,7 @@ _DRAWN: ContextVar[list[str] | None] = ContextVar("drawn", default=None)
 
 @contextmanager
 def remembered() -> Iterator[list[str]]:
-    """The names that are drawn meanwhile."""
+    """Collects the secret names drawn in this context."""
     drawn = list[str]()
     token = _DRAWN.set(drawn)
     try:
@@ -31,7 +31,7 @@ def remembered() -> Iterator[list[str]]:
 
 
 def vocabulary(text: str) -> tuple[str, ...]:
-    """The words of the test names in a file."""
+    """The words in the test names of a file."""
     return some_words(re.findall(r"\btest\w*", text))
 
 
@@ -45,10 +45,9 @@ def secret_name(
     words: Collection[str], text: str = "", names: Collection[str] = (), odd: bool | None = None, joint: str = "_",
     length: int = 0,
 ) -> str:  # fmt: skip
-    """A name of four words, from these and from words that any suite could use, that is not in `text`. No name of
-    `names`, and none that is remembered, contains it or lies in it: tests are counted, and names replaced, by what
-    their ids contain. `odd` asks for this parity of its hash, `length` for so many characters; `joint` separates the
-    words."""
+    """A name of four words, from `words` and from common words, that does not occur in `text`. No other name, in
+    `names` or remembered, contains it or is part of it, because tests are counted, and names replaced, by searching
+    ids. `odd`: the parity of its hash; `length`: its length; `joint`: the separator of words."""
     pool, drawn = sorted({*words, *_COMMON}), _DRAWN.get()
     others = {*names, *(drawn or ())}
     while True:
@@ -64,7 +63,7 @@ def _apart(name: str, text: str, others: Iterable[str]) -> bool:
 
 
 def _long(pool: Sequence[str], length: int, joint: str) -> str:
-    """Four words with so many characters in all; the last is cut or repeated where none fits."""
+    """Four words with this many characters in all; the last is cut or repeated if none fits."""
     first = joint.join(_CHOICE.choice(pool) for _ in range(3))
     left = length - len(first) - len(joint)
     if left < 3:
@@ -75,10 +74,10 @@ def _long(pool: Sequence[str], length: int, joint: str) -> str:
 
 
 def as_class(name: str) -> str:
-    """The name as a class would have it."""
+    """The name in the form of a class name."""
     return name.title().replace("_", "")
 
 
 def is_odd(name: str) -> bool:
-    """The last bit of the name's SHA-256."""
+    """The parity of the name: the last bit of its SHA-256."""
     return int(hashlib.sha256(name.encode()).hexdigest(), 16) % 2 == 1

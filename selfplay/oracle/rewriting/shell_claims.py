@@ -4,10 +4,9 @@ value."""
 import re
 
 VARIANTS = 4
-"""The variants: inverted; a number one larger or a text longer; a number one smaller or a text shorter; a number far
-off."""
+"""The variants: inverted; number one larger or text longer; number one smaller or text shorter; number far off."""
 LONGEST_LINE = 500
-"""Bytes of a script that is read: a longer one may contain many claims that begin and do not end."""
+"""The largest script that is read, in bytes: a longer one may contain many conditions that never end."""
 _LOOPS = re.compile(r"\s*(?:while|until|for|if|elif|case)\b")
 _CLAIM = re.compile(
     r"(?P<head>(?:\[\[?|\btest)\s[^;|&\n]*?\s)(?P<sign>-eq|-ne|-lt|-le|-gt|-ge|==|=|!=)(?P<space>\s+)"
@@ -20,7 +19,7 @@ _OPPOSITE = {
 
 
 def falsified(text: str, variant: int) -> str:
-    """The test with each of these conditions made false, so that it must fail; empty when this variant changes none.
+    """The test with each of these conditions made false, so that it must fail; empty if this variant changes none.
     Conditions of loops and branches stay as they are."""
     made = "\n".join(_falsified(line, variant) for line in text.split("\n"))
     return "" if made == text else made

@@ -10,8 +10,8 @@ FAR = 0
 
 
 def chosen(tests: Sequence[T], most: int, variants: int) -> list[tuple[T, int]]:
-    """At most `most` pairs of a test and one of the `variants`: every test comes once with the far variant, before any
-    repeats with another variant."""
+    """At most `most` pairs of a test and one of the `variants`: each test comes once with the far variant before any
+    test repeats with another variant."""
     chance = secrets.SystemRandom()
     order = chance.sample(tests, len(tests))
     turns = [FAR, *chance.sample(range(FAR + 1, variants), variants - 1)]

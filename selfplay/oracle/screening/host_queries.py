@@ -1,8 +1,8 @@
-"""What Python code asks of the machine that it runs on: whatever it takes of modules that are about nothing else, or of
-`os` beyond files and paths, and files at places that it names itself.
+"""Finds what Python code asks about the machine it runs on: functions of modules that deal with nothing else, functions
+of `os` beyond files and paths, and files at fixed places.
 
-A list of what is harmless, not of what is not: an attacker with fresh eyes switched whole repairs on and off by nine
-questions, none of which stood in a list of such questions.
+This is a list of harmless names, not of harmful ones: an attacker found nine ways to detect the machine that were not
+in a list of harmful ones.
 """
 
 import ast
@@ -34,18 +34,19 @@ HARMLESS: Mapping[str, frozenset[str]] = {
     "fcntl": frozenset(), "termios": frozenset(), "tty": frozenset(), "pty": frozenset(), "syslog": frozenset(),
     "readline": frozenset(), "curses": frozenset(), "psutil": frozenset(),
 }  # fmt: skip
-"""Module -> what a repair may newly take of it. `os.kill`, `os.system` and the like are seen where they are done."""
+"""Module -> what a repair may newly use of it. `os.kill`, `os.system` and the like are harmless here because the event
+hook reports them."""
 OPENING = frozenset({"open", "Path", "PurePath"})
 ASKING = OPENING | {
     "exists", "lexists", "isfile", "isdir", "islink", "listdir", "scandir", "walk", "glob", "iglob", "stat", "lstat",
     "access", "getsize", "readlink",
 }  # fmt: skip
-"""What is done with a file by its name, as its first argument; `OPENING`: what programs do with data of their own."""
+"""Functions that take a file name as their first argument; `OPENING`: those that programs use for their own data."""
 
 
 def asked_of_the_machine(tree: ast.AST) -> Iterator[str]:
-    """The name of each question in some Python code: `module.attribute`, the module where it is handed on whole, or
-    what is asked of a place that is written down, or of the code's own."""
+    """The name of each question in some Python code: `module.attribute`, the module if it is passed as a value, or what
+    it asks of a fixed place or of the code's own."""
     modules = dict(_modules(tree))
     held = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
     for node in ast.walk(tree):
@@ -61,7 +62,7 @@ def asked_of_the_machine(tree: ast.AST) -> Iterator[str]:
 
 
 def _modules(tree: ast.AST) -> Iterator[tuple[str, str]]:
-    """(name in the code, module) of each that is imported."""
+    """(name in the code, module) of each import."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             for one in node.names:
@@ -74,7 +75,7 @@ def _modules(tree: ast.AST) -> Iterator[tuple[str, str]]:
 
 
 def _module(node: ast.expr, modules: Mapping[str, str]) -> str:
-    """The module that an expression is; empty when it is none of these."""
+    """The module that an expression denotes; empty for any other expression."""
     match node:
         case ast.Name(id=name):
             return modules.get(name, "")

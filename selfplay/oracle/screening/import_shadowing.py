@@ -1,7 +1,7 @@
-"""New names that Python would import in place of an installed or a standard module.
+"""Finds new names that Python would import in place of an installed or a standard module.
 
-Whatever a name belongs to: a file, a package, an extension module, a link. A folder without `__init__` wins over
-nothing that is installed whole, so it counts only where the name is one of the runner's, which may be missing.
+A name can belong to a file, a package, an extension module or a link. A folder without `__init__` never replaces a
+regular installed module, so it counts only if its name is one of the runner's, which may be missing.
 """
 
 import fnmatch
@@ -50,7 +50,7 @@ _RUNNERS = frozenset(
     ]
 )
 _BEGINNING = frozenset({"sitecustomize", "usercustomize"})
-"""Imported by every Python that starts, if they are there."""
+"""Modules that every Python imports at start, if they exist."""
 _PLUGINS = ("pytest_*", "*_pytest_plugin", "selfplay_*")
 _MODULE = re.compile(r"\.(?:py|pyc|pyd|so)$|\.[\w-]+\.(?:so|pyd)$")
 _ROOTS = ("", "src/", "lib/", "python/")
@@ -58,7 +58,8 @@ _ROOTS = ("", "src/", "lib/", "python/")
 
 @dataclass(frozen=True)
 class NewName:
-    """A name that a prediction makes importable; `whole`: as a module or package, which wins over what comes later."""
+    """A name that a prediction makes importable; `whole`: as a module or regular package, which wins over later path
+    entries."""
 
     name: str
     path: str
@@ -68,8 +69,8 @@ class NewName:
 def new_names(
     sections: Sequence[FilePatch], artifact: Artifact, files: OriginalFiles, own: Iterable[str]
 ) -> list[NewName]:
-    """The top-level names that are importable with these sections and not without them. `own`: the bug's paths, whose
-    packages are the project's."""
+    """The top-level names that are importable only with these sections. `own`: the bug's paths, whose packages are the
+    project's."""
     packages = {folder for path in own for folder in folders(path)}
     roots = sorted({*_ROOTS, *_roots_of_tests(artifact.test_files, files)})
     found = {}
@@ -84,7 +85,7 @@ def new_names(
 
 
 def refused_name(new: NewName) -> str:
-    """Why a name is refused whatever is installed; empty if it is not."""
+    """Why a name is refused no matter what is installed; empty if it is not."""
     if any(fnmatch.fnmatchcase(new.name, pattern) for pattern in _PLUGINS):
         return "has the name of a pytest plugin"
     if new.name in _RUNNERS or (new.whole and new.name in _BEGINNING | sys.stdlib_module_names):
@@ -111,7 +112,7 @@ def _known(place: str, files: OriginalFiles, packages: Iterable[str]) -> bool:
 
 
 def _roots_of_tests(tests: Iterable[str], files: OriginalFiles) -> Iterable[str]:
-    """The folders that pytest puts before all others: of each test the nearest that is no package."""
+    """The folders that pytest puts first on the path: for each test, the nearest one that is not a package."""
     for test in tests:
         folder = posixpath.dirname(test)
         while folder and files.text(f"{folder}/__init__.py") is not None:

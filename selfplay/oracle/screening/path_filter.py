@@ -1,7 +1,7 @@
-"""Which sections of a prediction are applied. Both `grade` and `solve` ask here.
+"""Decides which sections of a prediction are applied, for both `grade` and `solve`.
 
-What belongs to the tests, and what programs leave behind, is left out: the tests that decide are the original's in any
-case, and what is not applied cannot change how they run. What steers the run is refused. Everything else is applied.
+Changes of tests, and files that programs leave behind, are left out: the deciding tests are the original's anyway. A
+prediction that affects how tests run is refused. Everything else is applied.
 """
 
 import posixpath
@@ -22,8 +22,8 @@ STEERS = "touches-infrastructure"
 
 @dataclass(frozen=True)
 class Screened:
-    """`kept`: the sections that are applied. `left_out`: (path, why) of what is not. `refused`: (reason, sentence) when
-    the prediction is refused. `names`: what becomes importable with the kept ones."""
+    """`kept`: the sections that are applied. `left_out`: (path, why) of the others. `refused`: (reason, sentence) if
+    the prediction is refused. `names`: new importable names of the kept sections."""
 
     kept: tuple[FilePatch, ...]
     left_out: tuple[tuple[str, str], ...] = ()
@@ -39,7 +39,7 @@ class _Sorted:
 
 
 def screen(sections: Sequence[FilePatch], artifact: Artifact, files: OriginalFiles) -> Screened:
-    """Sort the sections of a prediction. A refused section stays among the kept ones."""
+    """Sort the sections of a prediction. A refused section also stays among the kept ones."""
     places, found = Places(artifact, files), _Sorted()
     for section in sections:
         _sort(section, places, found)
@@ -63,7 +63,7 @@ def _sort(section: FilePatch, places: Places, found: _Sorted) -> None:
 
 
 def _places(section: FilePatch, places: Places) -> tuple[PathClass, PathClass]:
-    """What the old and the new path are; a side that is missing, or only read, counts as the program's."""
+    """The places of the old and the new path; a side that is missing, or only read, counts as the program's."""
     old, new = PathClass("program"), PathClass("program")
     if section.old_path is not None and section.kind != "copied":
         old = places.of(section.old_path)
@@ -75,7 +75,7 @@ def _places(section: FilePatch, places: Places) -> tuple[PathClass, PathClass]:
 
 
 def _moved(section: FilePatch, old: PathClass, new: PathClass, places: Places, found: _Sorted) -> None:
-    """A file moved into or out of the tests is taken as two changes, one of which is left out."""
+    """Treat a file moved into or out of the tests as two changes, one of which is left out."""
     assert section.old_path is not None and section.new_path is not None
     if old.out:
         text = section.text.replace("\nrename from ", "\ncopy from ", 1).replace("\nrename to ", "\ncopy to ", 1)
@@ -84,14 +84,15 @@ def _moved(section: FilePatch, old: PathClass, new: PathClass, places: Places, f
         return
     content = None if places.files.changed(section.old_path) else places.files.text(section.old_path)
     if content is None or "\0" in content:
-        found.refused.append(("touches-tests", f"{section.old_path!r} is moved among the tests"))
+        found.refused.append(("touches-tests", f"{section.old_path!r} is moved into the tests"))
         return
     found.kept += patches.parse(patches.deletion(section.old_path, content))
     found.left_out.append((section.new_path, new.why))
 
 
 def _link(section: FilePatch, path: str, places: Places) -> PathClass:
-    """What a link is, by where it leads. A folder that is left again may be a link itself, and lead anywhere."""
+    """Classify a link by its target. A target with `..` after a folder is refused, since that folder may be a link to
+    anywhere."""
     target = next(iter(section.added_lines), "")
     steps = target.split("/")
     down = next((at for at, step in enumerate(steps) if step not in ("..", ".", "")), len(steps))

@@ -1,9 +1,8 @@
-"""What a path is to a run of the tests, in any language: part of the program, of the tests, left by some program, or
-something that steers the run.
+"""Classifies a path: part of the program, part of the tests, left behind by some program, or a file that affects how
+tests run.
 
-Decided by the path, and for a few names by what the original holds there. The files of the bug itself are the
-program's, whatever their names. Files with settings of both the program and its tests are the program's here;
-`settings.py` compares them.
+The path decides, and for a few names the original's content. The bug's own files belong to the program, whatever their
+names. Settings files of both program and tests count as the program's here; `settings.py` compares them.
 """
 
 import fnmatch
@@ -26,14 +25,14 @@ Kind = Literal["program", "tests", "left-behind", "steers"]
 
 @dataclass(frozen=True)
 class PathClass:
-    """What a path is, and why: the end of a sentence that begins with the path."""
+    """The class of a path, and why: the end of a sentence that begins with the path."""
 
     kind: Kind
     why: str = ""
 
     @property
     def out(self) -> bool:
-        """Is a change of it left out of a prediction?"""
+        """Whether a change of it is left out of a prediction."""
         return self.kind in ("tests", "left-behind")
 
 
@@ -49,10 +48,10 @@ _STEERING = _names(
     ctesttestfile.cmake"""
 )
 _REFERRED = _names("jest-* .env.*")
-"""Files that are read only if another file names them. Only protected files can name a new one."""
+"""Files that are read only if another file names them; only protected files can name a new one."""
 _STEERING_FOLDERS = _names(".cargo .mvn")
 _LEFT_BEHIND = _names("*.pyc *.pyo *.egg-link .gitattributes .gitmodules .coverage .coverage.*")
-"""What compilers leave, and git's own settings, which change how files are written rather than what they say."""
+"""Files that compilers leave, and git's own settings, which change how files are written, not what they contain."""
 _LEFT_FOLDERS = _names(
     """__pycache__ node_modules site-packages *.dist-info *.egg-info .eggs .yarn .hypothesis .pytest_cache .mypy_cache
     .ruff_cache .tox .nox htmlcov"""
@@ -92,11 +91,11 @@ _PROGRAMS = frozenset(
 _TESTS_AT_RUN_TIME = re.compile(
     r"\bTestCase\b|\bload_tests\b|\bpytest\b|\bdoctest\b|\b(?:def|function|class)\s+_*(?:assert|expect)", re.IGNORECASE
 )
-"""What tests depend on: their cases, and their assertion helpers."""
+"""Names that tests use: test cases and assertion helpers."""
 
 
 class Places:
-    """Tells what the paths of a prediction are, for one bug. `files`: its original."""
+    """Classifies the paths of a prediction for one bug. `files`: the original."""
 
     def __init__(self, artifact: Artifact, files: OriginalFiles) -> None:
         self.files = files
@@ -108,12 +107,12 @@ class Places:
         self._packages: dict[str, bool] = {}
 
     def of(self, path: str, *, new: bool = False) -> PathClass:
-        """What the path is; `new`: the prediction makes it."""
+        """Classify the path; `new`: the prediction creates it."""
         name = plain(path)
         if any(name[:length] in self._tests for length in self._lengths if name[length : length + 1] in ("", "/")):
             return PathClass("tests", "is one of the tests that decide")
         if name in self._above:
-            return PathClass("tests", "stands where tests are")
+            return PathClass("tests", "takes the place of a folder of tests")
         if name in self.own:
             return PathClass("program")
         return self._left_behind(name) or self._steering(path, name, new) or self._of_tests(path)
@@ -124,7 +123,7 @@ class Places:
             return PathClass("left-behind", "is installed, compiled or kept by some program")
         environment = next((at for at, part in enumerate(parts) if _ENVIRONMENTS.match(part)), None)
         if environment is not None and not self.files.there("/".join(parts[: environment + 1])):
-            return PathClass("left-behind", "is in an environment of its own")
+            return PathClass("left-behind", "is in a virtual environment")
         return None
 
     def _steering(self, path: str, name: str, new: bool) -> PathClass | None:
@@ -149,11 +148,12 @@ class Places:
             return PathClass("tests", "belongs to the tests")
         text = self.files.text(path) if posixpath.basename(path) in ("testing.py", "_testing.py") else None
         if text is not None and _TESTS_AT_RUN_TIME.search(text):
-            return PathClass("tests", "holds what tests claim with")
+            return PathClass("tests", "holds assertion helpers of tests")
         return PathClass("program")
 
     def _module(self, path: str) -> bool:
-        """Is it a module of the program called `test.py` that has no tests in it, like a web framework's client?"""
+        """Whether it is a module named like a test file that contains no tests, such as a web framework's test
+        client."""
         named = posixpath.basename(path) in ("test.py", "tests.py", "testing.py")
         if not named or patches.is_test_file(posixpath.join(posixpath.dirname(path), "x.py")):
             return False
@@ -161,7 +161,7 @@ class Places:
         return text is not None and _of_program(path, text)
 
     def _package(self, path: str) -> bool:
-        """Is it in a package of the program that has the name of a folder of tests, and no test in it?"""
+        """Whether it is in a package of the program that is named like a folder of tests but contains no tests."""
         if patches.is_test_file(posixpath.basename(path)) or patches.is_test_file(plain(posixpath.basename(path))):
             return False
         named = next((folder for folder in folders(path) if patches.is_test_file(f"{folder}/x")), None)
@@ -181,11 +181,11 @@ class Places:
 
 
 def plain(path: str) -> str:
-    """The path as a lenient file system compares it: case-insensitive, with one form of accents and look-alike
-    characters.
+    """The path as a lenient file system compares it: without case, and with accents and look-alike characters
+    normalised.
 
-    A path with a name too long for any file is returned unchanged: normalising many accents in a row takes quadratic
-    time."""
+    A path with a part that is too long for a file name is returned unchanged: normalising many accents in a row takes
+    quadratic time."""
     if any(len(name) > LONGEST_NAME for name in path.split("/")):
         return path
     return unicodedata.normalize("NFKC", path).casefold()

@@ -1,8 +1,8 @@
-"""A prediction, from a solver or a file: read once, strictly.
+"""Reads a prediction from a solver or a file, strictly.
 
-What `git apply` or `patch -p1` takes without a doubt is read into the form of `git diff`, and noted
-(`patches/dialects.py`). Two changes that transport makes are undone, too: line ends turned into CRLF throughout, and a
-missing line end at the very end. Everything else is refused with a reason; nothing is guessed.
+Every diff that `git apply` or `patch -p1` reads unambiguously is converted to the form of `git diff`, with a note
+(`patches/dialects.py`). Two changes made in transport are undone: line ends turned into CRLF throughout, and a missing
+final line end. Everything else is refused with a reason.
 """
 
 from collections.abc import Callable
@@ -20,7 +20,7 @@ _STRUCTURE = (b"diff --git ", b"--- ", b"+++ ", b"@@ ")
 
 @dataclass(frozen=True)
 class ReadPrediction:
-    """A prediction that can be read: its text, its sections, and what was done to it."""
+    """A prediction that was read: its text, its sections, and notes on what was changed."""
 
     diff: str
     sections: tuple[FilePatch, ...]
@@ -28,12 +28,12 @@ class ReadPrediction:
 
 
 def read_prediction(data: bytes | str, there: Callable[[str], bool] | None = None) -> ReadPrediction:
-    """The diff of a prediction. `there`: is this path a file or folder of the tree it is for? Raises `PredictionError`
-    with the reason `empty`, `oversized` or `malformed`."""
+    """Read the diff of a prediction. `there`: tells whether a path is a file or folder of the tree. Raises
+    `PredictionError` with the reason `empty`, `oversized` or `malformed`."""
     try:
         raw = data if isinstance(data, bytes) else encode(data)
     except UnicodeEncodeError as error:
-        raise PredictionError("malformed", f"the prediction holds what is not text: {error.reason}") from error
+        raise PredictionError("malformed", f"the prediction is not text: {error.reason}") from error
     if len(raw) > MAX_BYTES:
         raise PredictionError("oversized", f"the prediction has {len(raw)} bytes; at most {MAX_BYTES} are taken")
     if not raw.strip():
@@ -50,12 +50,12 @@ def _mended(raw: bytes) -> tuple[bytes, tuple[str, ...]]:
     notes = []
     if not raw.endswith(b"\n"):
         raw += b"\r\n" if raw.partition(b"\n")[0].endswith(b"\r") else b"\n"
-        notes.append("a line end was added at its end")
+        notes.append("a final line end was added")
     structure = [line for line in raw.split(b"\n") if line.startswith(_STRUCTURE)]
     if structure and all(line.endswith(b"\r") for line in structure):
         lines = raw.split(b"\n")[:-1]
         if not all(line.endswith(b"\r") for line in lines):
-            raise PredictionError("malformed", "some line ends of the prediction are CRLF and some are not")
+            raise PredictionError("malformed", "the prediction mixes CRLF and LF line ends")
         raw = b"".join(line[:-1] + b"\n" for line in lines)
-        notes.append("CRLF line ends were undone")
+        notes.append("CRLF line ends were converted")
     return raw, tuple(notes)

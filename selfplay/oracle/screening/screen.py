@@ -1,5 +1,5 @@
-"""What of a prediction is applied, decided before any test runs: it is read, parted from changes of tests, and refused
-when it steers the run."""
+"""Decides what part of a prediction is applied, before any test runs: reads it, leaves out changes of tests, and
+refuses it if it affects how tests run."""
 
 import json
 from dataclasses import dataclass
@@ -28,8 +28,8 @@ _NO_PYTHON = 127
 
 @dataclass(frozen=True)
 class Submission:
-    """What is graded: `diff` is what is applied. `left_out`: (path, why) of what is not. `refused`: (reason, sentence)
-    when nothing is applied. `names`: what becomes importable. `notes`: what was done to the text."""
+    """What is graded. `diff`: what is applied. `left_out`: (path, why) of the rest. `refused`: (reason, sentence) if
+    nothing is applied. `names`: new importable names. `notes`: how the text was changed."""
 
     diff: str = ""
     sections: tuple[FilePatch, ...] = ()
@@ -40,22 +40,21 @@ class Submission:
 
 
 def submission(task: Task, prediction: bytes | str) -> Submission:
-    """A prediction as it is graded, decided by its text alone. Raises `PredictionError` for what is no diff, and with
-    the reason `empty` when nothing of it is left."""
+    """Screen a prediction by its text alone. Raises `PredictionError` if it is not a diff, and with the reason `empty`
+    if nothing of it is left."""
     return screened(task, read_prediction(prediction, Original(task.world, task.diffs).there))
 
 
 def screened(task: Task, read: ReadPrediction) -> Submission:
-    """The same for a prediction that was read."""
+    """Screen a prediction that was read."""
     found = screen(read.sections, task.artifact, Original(task.world, task.diffs))
     diff = patches.join(found.kept) if found.left_out else read.diff
     return Submission(diff, found.kept, found.left_out, found.refused, found.names, read.notes)
 
 
 def refused_inside(backend: Backend, task: Task, found: Submission, limits: Limits) -> tuple[str, str] | None:
-    """(reason, sentence) when the submission changes settings of the tests, or brings a name that would be imported in
-    place of an installed module. Opens a sandbox only where that must be looked up; raises `SandboxError` when none is
-    available."""
+    """(reason, sentence) if the submission changes settings of the tests, or brings a name that would be imported in
+    place of an installed module. Opens a sandbox only if needed; raises `SandboxError` when none is available."""
     script = task.artifact.test_script
     touched = {path for section in found.sections for path in section.paths if is_settings_file(path, script)}
     if not touched and not found.names:
@@ -69,7 +68,7 @@ def refused_inside(backend: Backend, task: Task, found: Submission, limits: Limi
 
 
 def _installed(sandbox: Sandbox, names: tuple[NewName, ...]) -> NewName | None:
-    """The first of the names that the world's Python finds outside the tree; none where there is no Python."""
+    """The first of the names that the world's Python finds outside the tree; None also without Python."""
     if not names:
         return None
     asked = json.dumps([[new.name, new.whole] for new in names]).encode()
@@ -78,11 +77,11 @@ def _installed(sandbox: Sandbox, names: tuple[NewName, ...]) -> NewName | None:
     if done.exit_code == _NO_PYTHON:
         return None
     if done.exit_code != 0 or done.timed_out:
-        raise OracleError("the world's Python cannot be asked what is installed", done.text.strip()[-300:])
+        raise OracleError("the world's Python could not list what is installed", done.text.strip()[-300:])
     try:
         found = answer(list[str], done.stdout)
     except AnswerError as error:
-        raise OracleError(f"the world's Python says nothing sensible of what is installed: {error}") from error
+        raise OracleError(f"the world's Python gave an invalid list of what is installed: {error}") from error
     return next((new for new in names if new.name in found), None)
 
 
@@ -123,6 +122,6 @@ def _text(sandbox: Sandbox, path: str) -> str | None:
 
 
 def nothing_left(found: Submission) -> str:
-    """The sentence for a prediction of which everything was left out."""
+    """The sentence for a prediction whose paths were all left out."""
     path, why = found.left_out[0]
-    return f"nothing is left of the prediction: of its {count(len(found.left_out), 'path')}, {path!r} {why}"
+    return f"nothing of the prediction is applied: of its {count(len(found.left_out), 'path')}, {path!r} {why}"

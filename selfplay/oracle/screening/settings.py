@@ -1,8 +1,8 @@
-"""Files that configure both a program and its tests: only the part that the tests read must stay as it is.
+"""Compares files that configure both a program and its tests: only the part that tests read must stay as it is.
 
-Programs read one file differently: what is a comment to `configparser` may begin a section to pytest, which cuts lines
-at more characters. So sections are cut as text, and every line that two readers could take for different things must
-stay as it is, too.
+Programs read the same file differently: a comment to `configparser` may begin a section to pytest, which cuts lines at
+more characters. So sections are cut as text, and every line that two readers could understand differently must also
+stay as it is.
 """
 
 import json
@@ -13,12 +13,12 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 MOST_CHARACTERS = 1_000_000
-"""Characters of a settings file that is compared: files of real projects have some thousand."""
+"""The largest settings file that is compared, in characters; real ones have a few thousand."""
 MOST_DOTS = 200
-"""Dots in a line read by `tomllib`: a key of many parts takes time quadratic in their number."""
+"""The most dots in a line for `tomllib`: a key of many parts takes time quadratic in their number."""
 _TOML = {"pytest": "", "tox": "tox", "nox": "nox", "coverage": "cov", "hatch": "hatch", "pdm": "pdm", "poe": "poe",
          "taskipy": "task"}  # fmt: skip
-"""Tables of `tool`, and the word in a test script that makes them matter; empty for those that always do."""
+"""Tables of `tool` -> the word in a test script that makes them matter; empty for tables that always matter."""
 _INI = (
     (re.compile(r"tool:pytest|pytest"), ""),
     (re.compile(r"testenv.*|tox.*"), "tox"),
@@ -38,24 +38,24 @@ _MAKE_VARIABLE = re.compile(r"(?m)^[ ]*([\w.-]+)[ \t]*(?:::?|\?|\+|!)?=[^\n]*(?:
 _MAKE_USE = re.compile(r"\$[({]([\w.-]+)[)}]")
 
 
-class Unreadable(ValueError):
-    """A settings file that its own format cannot read."""
+class UnreadableSettings(ValueError):
+    """A settings file that is invalid in its own format."""
 
 
 def changed_settings(path: str, before: str | None, after: str | None, script: str) -> str:
-    """One line when a change of a settings file changes how tests run; empty otherwise, and for any other file."""
+    """One line if a change of a settings file changes how tests run; empty otherwise, and for other files."""
     view = _view(path, script)
     if view is None or before == after:
         return ""
     try:
         same = _viewed(view, after) == _viewed(view, before)
-    except (Unreadable, RecursionError) as error:
+    except (UnreadableSettings, RecursionError) as error:
         return f"{path!r} can no longer be read: {error}"
     return "" if same else f"{path!r} changes how the tests are run"
 
 
 def is_settings_file(path: str, script: str = "make") -> bool:
-    """May this file contain settings of the tests besides others?"""
+    """Whether this file may contain settings of the tests among others."""
     return _view(path, script) is not None
 
 
@@ -74,27 +74,27 @@ def _view(path: str, script: str) -> Callable[[str], Any] | None:
 
 def _viewed(view: Callable[[str], Any], text: str | None) -> Any:
     if text is not None and len(text) > MOST_CHARACTERS:
-        raise Unreadable(f"it has more than {MOST_CHARACTERS} characters")
+        raise UnreadableSettings(f"it has more than {MOST_CHARACTERS} characters")
     return view(text or "")
 
 
 def _toml(text: str, script: str) -> Any:
     if any(line.count(".") > MOST_DOTS for line in text.split("\n")):
-        raise Unreadable(f"a line of it has more than {MOST_DOTS} dots")
+        raise UnreadableSettings(f"a line of it has more than {MOST_DOTS} dots")
     try:
         value = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise Unreadable(str(error)) from error
+        raise UnreadableSettings(str(error)) from error
     tools, project = value.get("tool", {}), value.get("project", {})
     points = project.get("entry-points", {}) if isinstance(project, dict) else None
     if not isinstance(tools, dict) or not isinstance(points, dict):
-        raise Unreadable("tool, project and its entry points must be tables")
-    said = [line for line in text.splitlines() if _TOML_PYTEST.match(line)]  # another reader may take a string for it
+        raise UnreadableSettings("tool, project and its entry points must be tables")
+    said = [line for line in text.splitlines() if _TOML_PYTEST.match(line)]  # a string to some readers
     return [tools.get(name) for name, word in _TOML.items() if word in script], points.get(_PLUGINS), said
 
 
 def _ini(text: str, script: str) -> Any:
-    """The sections that matter, and the lines that may be a section to one reader and not to another."""
+    """The sections that matter, and the lines that are a section only to some readers."""
     plain = text.replace("\r\n", "\n")
     odd = [line for line in plain.split("\n") if _ODD.search(line)]
     odd += [line for line in plain.splitlines() if line.lstrip().startswith("[") and not _HEADER.fullmatch(line)]
@@ -123,14 +123,14 @@ def _json(text: str, script: str) -> Any:
     try:
         value = json.loads(text or "{}")
     except ValueError as error:
-        raise Unreadable(str(error)) from error
+        raise UnreadableSettings(str(error)) from error
     if not isinstance(value, dict):
         return value
     return [value.get(name) for name in _JSON], _scripts(value.get("scripts"), script)
 
 
 def _scripts(scripts: Any, script: str) -> Any:
-    """The commands that a test run may reach: those it names, and those that these name."""
+    """The commands that a test run may reach: those it names, and those that these name in turn."""
     if not isinstance(scripts, dict):
         return scripts
     reached, waiting = dict[str, Any](), {"test", *_WORD.findall(script)}
@@ -144,7 +144,7 @@ def _scripts(scripts: Any, script: str) -> Any:
 
 
 def _make(text: str, script: str) -> Any:
-    """The rules that a test run asks for by name, the variables they use, and what changes how every rule runs."""
+    """The rules that a test run names, the variables they use, and what changes how every rule runs."""
     asked = set(re.findall(r"[\w.-]+", script)) | {"test", "tests", "check"}
     rules = [found[0] for found in _MAKE_TARGET.finditer(text) if asked & set(found[1].split())]
     set_: dict[str, list[str]] = {}

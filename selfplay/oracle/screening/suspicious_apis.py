@@ -1,9 +1,9 @@
-"""What a repair may newly use: powers over the interpreter that neither its file nor the known repair used.
+"""Finds powers over the interpreter that a prediction newly uses, but neither the old file nor the known repair uses.
 
-A repair seldom needs to look at its caller, at the tests, or to change what other code does. Code that begins to is not
-refused for it, since some programs must: its grade is *suspect*, not rewarded, kept apart, and a person can read why.
-Decided from the syntax tree of each changed Python file, before and after; names in comments and texts of messages do
-not count. Other languages are not looked at.
+A repair seldom needs to inspect its callers or the tests, or to change other code. A prediction that newly does so is
+not refused, since some programs must: its grade is *suspect*, which is not rewarded and kept separate, so that a person
+can read why. The syntax tree of each changed Python file is compared before and after; names in comments and messages
+do not count. Other languages are not checked.
 """
 
 import ast
@@ -64,13 +64,13 @@ POWERS: Mapping[str, frozenset[str]] = {
     }),
     "reads source": frozenset({"getsource", "getsourcelines", "getsourcefile", "findsource", "linecache"}),
 }  # fmt: skip
-"""What a power is called -> the names that show it: of a name, an attribute, a module, or `module.attribute`."""
+"""Power -> the names that show it: of a variable, an attribute, a module, or `module.attribute`."""
 _POWER = {name: power for power, names in POWERS.items() for name in names}
 RUNNING = frozenset({"exec", "eval", "compile"})
-"""Powers as names alone: as attributes they are others', `re.compile` say."""
+"""Powers only as plain names: as attributes they are something else, such as `re.compile`."""
 OWN = ("self", "cls")
 MOST_DATA = 1500
-"""Characters of constants that a repair may bring beyond what the files held, and hold with the known repair."""
+"""Characters of constants that a repair may add beyond the old files and the known repair."""
 DOCUMENTED = frozenset({"__doc__", "getdoc"})
 _TESTS = re.compile(
     r"(^|[/\\])tests?[/\\]|\btest_\w+\.py\b|::test|__pycache__|^/proc/|site-packages|^/(testbed|oracle)\b"
@@ -79,8 +79,8 @@ _TESTS = re.compile(
 
 
 def new_powers(before: Mapping[str, str], after: Mapping[str, str], repaired: Mapping[str, str]) -> tuple[str, ...]:
-    """What the files of a prediction newly use, as sentences; `before`: the files the solver got, `repaired`: as the
-    known repair leaves them. All are path -> text."""
+    """What the files of a prediction newly use, as sentences. `before`: the files the solver got; `repaired`: the files
+    after the known repair. All are path -> text."""
     found = []
     for path, text in sorted(after.items()):
         if path.endswith(PYTHON):
@@ -90,8 +90,8 @@ def new_powers(before: Mapping[str, str], after: Mapping[str, str], repaired: Ma
 
 
 def new_data(before: Mapping[str, str], after: Mapping[str, str], repaired: Mapping[str, str]) -> tuple[str, ...]:
-    """A sentence when the files of a prediction hold much more data than before and than with the known repair: the
-    cases of the tests, their text or its digests, say. Files are taken together, since code may move between them."""
+    """A sentence if the files of a prediction hold much more data than before and than after the known repair, such as
+    the cases of the tests or their digests. Files are counted together, since code may move between them."""
     loaded = {path: text for path, text in after.items() if before.get(path) or _may_be_loaded(path, after)}
     most, now = max(_size(before), _size(repaired)), _size(loaded)
     if now <= most + MOST_DATA:
@@ -100,7 +100,7 @@ def new_data(before: Mapping[str, str], after: Mapping[str, str], repaired: Mapp
 
 
 def _may_be_loaded(path: str, texts: Mapping[str, str]) -> bool:
-    """Does another file name this one, or compute what it loads? A script left behind is not a part of the program."""
+    """Whether another file names this one, or computes module names. A leftover script is not part of the program."""
     name = PurePosixPath(path).parent.name if path.endswith("__init__.py") else PurePosixPath(path).stem
     others = (text for other, text in texts.items() if other != path)
     return any(re.search(rf"\b{re.escape(name)}\b|import_module", text) for text in others)
@@ -111,8 +111,8 @@ def _size(texts: Mapping[str, str]) -> int:
 
 
 def size_of_data(text: str) -> int:
-    """Characters of the constants in some Python code. Texts that are statements, docstrings say, count where the code
-    asks for such texts; a text that is not Python has none."""
+    """Characters of the constants in some Python code; 0 if the text is not Python. Texts that are statements, such as
+    docstrings, count only if the code reads docstrings."""
     try:
         tree = syntax_tree(encode(text))
     except (SyntaxError, ValueError):
@@ -124,7 +124,7 @@ def size_of_data(text: str) -> int:
 
 
 def uses(text: str) -> dict[str, str]:
-    """Name -> power, of every name in some Python code that shows one; a text that is not Python has none."""
+    """Name -> power, for each name in some Python code that shows a power; empty if the text is not Python."""
     try:
         tree = syntax_tree(encode(text))
     except (SyntaxError, ValueError):
@@ -147,7 +147,7 @@ def _names(tree: ast.AST) -> Iterator[str]:
                 yield f"{imported.get(node.value.id, node.value.id)}.{node.attr}"
             elif isinstance(node.value, ast.Attribute):
                 yield f"{node.value.attr}.{node.attr}"
-            if dated and node.attr in ("now", "today"):  # of whatever name it goes by
+            if dated and node.attr in ("now", "today"):  # whatever the class is called
                 yield f"datetime.{node.attr}"
         elif isinstance(node, ast.Import):
             yield from (part for one in node.names for part in one.name.split("."))
@@ -160,14 +160,14 @@ def _names(tree: ast.AST) -> Iterator[str]:
 
 
 def _imported(tree: ast.AST) -> dict[str, str]:
-    """Another name that an import gives -> the last word of what it imports."""
+    """Alias of an import -> the last word of what it imports."""
     found = (one for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom) for one in node.names)
     return {one.asname: one.name.rpartition(".")[2] for one in found if one.asname}
 
 
 def _done(tree: ast.AST) -> Iterator[tuple[str, str]]:
-    """Powers in what is done: code run from text, attributes of others whose names are computed, texts that name
-    tests, assertions that are made to be caught."""
+    """Powers shown by what the code does: running text as code, computed attribute names of other objects, texts that
+    name tests, assertions meant to be caught."""
     raised = {id(one) for node in ast.walk(tree) if isinstance(node, ast.Raise) for one in ast.walk(node)}
     for node in ast.walk(tree):
         if isinstance(node, ast.Name) and node.id == "AssertionError" and id(node) not in raised:
@@ -183,8 +183,7 @@ def _done(tree: ast.AST) -> Iterator[tuple[str, str]]:
 
 
 def _reached_by(node: ast.Call) -> str:
-    """By what an attribute of another object, or of no object in particular, is reached whose name is computed; empty
-    when none is."""
+    """The function that reads an attribute by a computed name; empty if there is none."""
     name = str(getattr(node.func, "attr", "") or getattr(node.func, "id", ""))
     if name in ("attrgetter", "methodcaller"):
         plain = ast.Constant | ast.Name | ast.Attribute

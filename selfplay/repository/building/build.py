@@ -1,4 +1,4 @@
-"""One build as its steps see it: what is to be built, the sandbox it is built in, and its log."""
+"""The state of one build: what to build, its sandbox, and its log."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 ENV, TOOLS = "/env", "/tools"
 BUILD_LIMITS = Limits(memory_bytes=6144 * MIB, disk_bytes=3072 * MIB, processes=1024, output_bytes=MIB)
-"""Of the sandboxes of a build. Its disk holds everything it writes, uv's cache and the environment included."""
+"""Limits of a build's sandbox. Its disk holds everything the build writes, including uv's cache and the environment."""
 STEP_SECONDS = 900.0
 TRIES = 2
-"""How often a step is run that is killed each time."""
+"""How often a step is run if it is killed each time."""
 MAX_LINE = 400
 OUT_OF_DISK = (os.strerror(errno.ENOSPC), os.strerror(errno.EFBIG), signal.strsignal(signal.SIGXFSZ) or "SIGXFSZ")
-"""What programs say when the disk of their sandbox is full, or one file would be larger than it."""
+"""Error texts for a full sandbox disk, or a file larger than the disk."""
 Progress = Callable[[str], None]
 
 
@@ -36,9 +36,9 @@ Progress = Callable[[str], None]
 class BuildRequest:
     """What to build: a plan, the interpreter, and what the user or an earlier build fixed.
 
-    `setup` replaces the installation steps; `version`: what tools that read versions from tags are told; `constraints`:
-    exact versions from an earlier build; `allow_hosts`: where it may go besides the package indexes; `as_of`: the last
-    day of uploads that detected installation steps may use, empty for any.
+    `setup` replaces the installation steps; `version`: the version reported to tools that read it from tags;
+    `constraints`: exact versions from an earlier build; `allow_hosts`: hosts it may reach besides the package indexes;
+    `as_of`: the last upload day that detected installation steps may use, empty for any.
     """
 
     plan: BuildPlan
@@ -55,9 +55,9 @@ class BuildRequest:
 class Building:
     """The state of one build: its sandbox, log and notes, and the output of the last command.
 
-    `dating`: whether packages are installed as of a day, and `dated`: one was. `failure`: the last installation in
-    words. `roots`: folders of the tree that modules are imported from beside the plan's. `settings`: of Django,
-    for its tests.
+    `dating`: whether packages are installed as of a day; `dated`: whether one was. `failure`: the last installation's
+    error. `roots`: folders of the tree, besides the plan's, from which modules are imported. `settings`: Django's, for
+    its tests.
     """
 
     request: BuildRequest
@@ -83,8 +83,8 @@ class Building:
         online: bool = False,
         **env: str,
     ) -> Completed:
-        """Run and log one command, `online` with the way out to the package indexes. One that is killed is run again:
-        it may have been somebody else's doing, and what a build leaves is kept for long."""
+        """Run and log one command, `online` with access to the package indexes. A killed command is run again:
+        something else may have killed it, and a build's result is kept for long."""
         sent = self.egress.leading(command) if online and self.egress else command
         done = believed_here(
             self.sandbox,
@@ -98,7 +98,7 @@ class Building:
         return done
 
     def ask(self, step: str, command: Sequence[str], stdin: bytes) -> Completed:
-        """Run a program of ours that answers on stdout, or raise `BuildFailed`."""
+        """Run one of our programs, which answers on stdout. Raises `BuildFailed`."""
         done = believed_here(
             self.sandbox, lambda: self.sandbox.run(command, timeout=STEP_SECONDS, env=self.env, stdin=stdin), TRIES
         )
@@ -109,7 +109,7 @@ class Building:
         return done
 
     def raise_if_full(self, step: str, done: Completed) -> None:
-        """Raises `BuildFailed` when a command that failed says that the sandbox's disk is full."""
+        """Raises `BuildFailed` if a failed command reports that the sandbox's disk is full."""
         if any(words in done.text for words in OUT_OF_DISK):
             most = f"{BUILD_LIMITS.disk_bytes // MIB} MiB and {BUILD_LIMITS.files} files"
             hint = f"A build may write {most} together. Install less, with commands of your own: --setup."
@@ -131,7 +131,7 @@ class Building:
 
     def install(self, step: str, *arguments: str, dated: bool = True) -> bool:
         """Run `uv pip install` into the environment; returns whether it worked. `dated`: as of the request's day, and
-        where that does not work, as of today, with a note."""
+        if that fails, as of today, with a note."""
         if not (dated and self.request.as_of and self.dating):
             return self._install(step, arguments)
         if self._install(f"{step} as of {self.request.as_of}", ("--exclude-newer", self.request.as_of, *arguments)):
@@ -140,7 +140,7 @@ class Building:
         if not self._install(step, arguments):
             return False
         self.notes.append(f"{step} does not work as of {self.request.as_of}: today's versions were taken")
-        self.dating = self.dated  # an index that says no times of uploads is not asked for them again
+        self.dating = self.dated  # do not ask again if the index has no upload times
         return True
 
     def _install(self, step: str, arguments: Sequence[str]) -> bool:

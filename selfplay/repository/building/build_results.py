@@ -1,4 +1,4 @@
-"""What a build leaves, brought out of its sandbox within one budget, or a `BuildFailed` that says why not."""
+"""Brings a build's results out of its sandbox within one budget, or raises a `BuildFailed` that says why not."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,11 +9,11 @@ from selfplay.repository.files.unpack import StreamBounds, Unpacked, Where, brin
 from selfplay.sandbox import MIB, Backend, Limits, Sandbox, SandboxError, SandboxLost
 
 MOST_ENTRIES = 250_000
-"""Files and folders that one build may leave: an environment of the whole scientific stack has a third of it."""
+"""The most files and folders of one build; an environment of the whole scientific stack has a third of that."""
 
 
 class BuildResults:
-    """Fills folders of `staging`, which together hold at most what the build's disk may hold.
+    """Fills folders of `staging`, which together may hold as much as the build's disk.
 
     `places`: absolute folders to which links may lead.
     """
@@ -33,10 +33,10 @@ class BuildResults:
         listing: str | None = None,
         given: bool = False,
     ) -> Unpacked:
-        """Bring `folder` inside, `what` for the user, into the folder `name` of the staging.
+        """Bring `folder` inside into the folder `name` of the staging; `what`: its name for the user.
 
-        `where` and `listing` are as for `bring_out`; `given`: to the sandboxes' owner, who may change it. Raises
-        `BuildFailed`.
+        `where` and `listing`: as for `bring_out`; `given`: its owner becomes the sandboxes' user, who may change it.
+        Raises `BuildFailed`.
         """
         with self._explained(what):
             result = bring_out(

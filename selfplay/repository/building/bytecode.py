@@ -1,7 +1,7 @@
-"""Byte-code for an environment and its tree, compiled once, in a sandbox without any way out.
+"""Compiles the byte-code of an environment and its tree once, in a sandbox without network access.
 
-The tree's lies in a layer of its own, so that a solver's world can leave it out. It is compiled elsewhere than beside
-the sources, and only files that belong to a source are brought back.
+The tree's byte-code lies in its own layer, so that a solver's world can leave it out. It is compiled outside the
+sources' folders, and only files that belong to a source are brought back.
 """
 
 import re
@@ -26,7 +26,7 @@ MOST_LOCKED = 5000
 def compile_all(world: World, building: Building, results: BuildResults) -> list[str]:
     """Compile the environment, the tree and its rewritten tests, as far as they compile; returns the lock.
 
-    `world` shows tree and environment. Raises `BuildFailed`.
+    `world` contains the tree and the environment. Raises `BuildFailed`.
     """
     building.progress("compiling")
     staging = results.staging
@@ -49,12 +49,12 @@ def compile_all(world: World, building: Building, results: BuildResults) -> list
 
 
 def is_cached(header: Header) -> bool:
-    """Whether this is byte-code beside its source: it is compiled anew."""
+    """Whether this is byte-code beside its source; it is compiled again."""
     return header.kind == FILE and header.path.endswith(SUFFIX) and CACHE in header.names[-2:-1]
 
 
 def beside_sources(sources: Beneath) -> Where:
-    """Converts the layout of `PYTHONPYCACHEPREFIX` to `__pycache__` folders; leaves out what belongs to no source."""
+    """Converts the layout of `PYTHONPYCACHEPREFIX` to `__pycache__` folders; leaves out files without a source."""
 
     def where(header: Header) -> bytes | None:
         *folder, name = header.names

@@ -1,7 +1,7 @@
-"""What a build did to the tree: its report, the copies of the project that are removed, and the files that are new.
+"""Checks what a build did to the tree: its report, copies of the project to remove, and new files.
 
-The program that looks runs on the environment's own interpreter, which the project may have changed in any way. So what
-it says is data of known types and sizes, or a `BuildFailed`.
+The checking program runs on the environment's own interpreter, which the project may have changed. So its answer is
+only accepted as data of known types and sizes; anything else is a `BuildFailed`.
 """
 
 import json
@@ -26,8 +26,8 @@ CHANGED_HINT = "It changed the interpreter it runs on. Give the commands that in
 
 @dataclass(frozen=True)
 class BuildReport:
-    """Paths of the tree that the build changed, of copies that were removed, modules imported from outside the tree;
-    `listing`: the file inside that names the new files."""
+    """Paths of the tree that the build changed; removed copies; modules imported from outside the tree; `listing`: the
+    file inside that lists the new files."""
 
     changed: tuple[str, ...]
     removed: tuple[str, ...]
@@ -36,7 +36,7 @@ class BuildReport:
 
 
 def check(building: Building) -> BuildReport:
-    """Remove copies of the project, and report what is left. Raises `BuildFailed`."""
+    """Remove copies of the project, and report the rest. Raises `BuildFailed`."""
     request = building.request
     python = request.interpreter is not None
     manifest = {
@@ -52,7 +52,7 @@ def check(building: Building) -> BuildReport:
 
 
 def read_report(data: bytes) -> BuildReport:
-    """The last line of the program's output. Raises `BuildFailed` for anything but what our program writes."""
+    """Parse the last line of the program's output. Raises `BuildFailed` if our program did not write it."""
     try:
         value = answer(dict[str, Any], data.rstrip(b"\n").rpartition(b"\n")[2])
         if set(value) != FIELDS:
@@ -67,14 +67,14 @@ def read_report(data: bytes) -> BuildReport:
 
 
 def texts(value: object) -> tuple[str, ...]:
-    """A list of texts, none longer than a path. Raises ValueError for anything else."""
+    """A list of texts, none longer than a path. Raises `ValueError` for anything else."""
     if not isinstance(value, list) or not all(isinstance(text, str) and len(text) <= MAX_PATH for text in value):
         raise ValueError("other types")
     return tuple(value)
 
 
 def notes_on(report: BuildReport) -> list[str]:
-    """What a user should know about it."""
+    """Lines for the user about the report."""
     notes = []
     changed = [path for path in report.changed if ".egg-info/" not in path]
     if changed:
@@ -91,7 +91,7 @@ def _some(names: list[str] | tuple[str, ...]) -> str:
 
 
 class NewFiles:
-    """Paths that are no tracked file, lie in none, hide none and have a plain name."""
+    """New files: their paths are plain, untracked, not below a tracked file, and do not replace a tracked folder."""
 
     def __init__(self, tracked: Mapping[str, str]) -> None:
         self._tracked = tracked
@@ -108,7 +108,7 @@ def above(path: str) -> list[str]:
 
 
 def only_new(tracked: Mapping[str, str], kept: list[str]) -> Where:
-    """Lets regular files pass that are new beside the tracked ones, and notes their paths in `kept`."""
+    """Accepts regular files that are new in the tree, and adds their paths to `kept`."""
     new = NewFiles(tracked)
 
     def where(header: Header) -> bytes | None:

@@ -1,7 +1,8 @@
-"""The day as of which an environment is built: dependencies and test tools of a release's or a commit's own time.
+"""Chooses the day as of which an environment is built, so that dependencies and test tools fit the age of the release
+or commit.
 
-A project's tests were written for the versions of their day; with those of today they may not even be collected. What
-is uploaded together with a release, its companions, may come a little later.
+A project's tests were written for the versions of their time; with today's versions they may not even be collected.
+Packages released together with it may be uploaded a little later.
 """
 
 from datetime import UTC, date, datetime, timedelta
@@ -10,8 +11,8 @@ COMPANIONS = timedelta(days=2)
 
 
 def last_day(dated: str, today: date | None = None) -> str:
-    """The last day of uploads to use for what is `dated` so; empty for any: for no date, and for what is new. The date
-    is a stranger's word."""
+    """The last upload day to use for a source of the day `dated`; empty (any day) without a date and for a recent one.
+    The date is untrusted."""
     try:
         day = date.fromisoformat(dated) + COMPANIONS
     except (ValueError, OverflowError):

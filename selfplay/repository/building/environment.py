@@ -1,8 +1,8 @@
-"""Build a tree's environment once, in a sandbox that reaches the package indexes, and keep it under its content key.
+"""Builds a tree's environment once, in a sandbox that reaches the package indexes, and keeps it under its content key.
 
-The build is a stranger's: it writes to its sandbox's own disk only, and what is kept of that comes out as one bounded
-stream. The project's own modules must be importable from `/testbed` only: copies of them are removed. Nothing inside
-depends on the location of the cache: the environment is always at `/env`, the tools at `/tools`.
+The build is untrusted: it writes only to its sandbox's disk, and its results come out as one bounded stream. The
+project's own modules must be importable from `/testbed` only, so copies of them are removed. Nothing inside depends on
+the location of the cache: the environment is always at `/env`, the tools at `/tools`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 SHOWN = ("/usr", "/bin", "/lib", "/lib64", "/etc")
-"""What every sandbox shows of the machine, or the image of its own."""
+"""Folders of the machine, or of its image, that every sandbox sees."""
 
 
 def build(staging: Path, request: BuildRequest, backend: Backend, progress: Progress) -> None:
@@ -58,7 +58,7 @@ def build(staging: Path, request: BuildRequest, backend: Backend, progress: Prog
 
 
 def _take_out(building: Building, results: BuildResults) -> list[str]:
-    """Bring what is kept of the build out of its sandbox; returns the new files of the tree."""
+    """Bring the build's results out of its sandbox; returns the new files of the tree."""
     request, sandbox = building.request, building.sandbox
     if request.plan.language == "javascript":
         node_packages.take_out(building, results)
@@ -78,8 +78,8 @@ def _take_out(building: Building, results: BuildResults) -> list[str]:
 
 
 def way_out(request: BuildRequest, backend: Backend) -> AbstractContextManager[Egress]:
-    """Where this build may go: nowhere, if it installs nothing."""
-    from selfplay.repository.network.egress import (  # a third of all import time, and few commands build
+    """The network access of this build; none if it installs nothing."""
+    from selfplay.repository.network.egress import (  # imports a lot, and few commands build
         no_egress,
         open_egress,
     )
@@ -111,13 +111,13 @@ def _tools(request: BuildRequest) -> tuple[Mount, ...]:
 
 
 def python_mounts(interpreter: Interpreter) -> tuple[Mount, ...]:
-    """What a sandbox must be shown for this interpreter to run."""
+    """The mounts that this interpreter needs in a sandbox."""
     prefix = interpreter.prefix
     return (Mount(prefix, str(prefix)),) if prefix else ()
 
 
 def _link_places(request: BuildRequest) -> tuple[str, ...]:
-    """Where the links of an environment may lead: to itself, the tree, the machine's programs, the interpreter."""
+    """Where the environment's links may lead: itself, the tree, the machine's programs, the interpreter."""
     interpreter = request.interpreter
     if interpreter is None:
         return (WORKDIR,) if request.plan.language == "javascript" else ()

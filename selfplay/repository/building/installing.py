@@ -1,4 +1,4 @@
-"""The installation steps of a build, each a command in its sandbox; a failed step falls back to the next and leaves a
+"""The installation steps of a build, each a command in its sandbox; after a failed step comes the next one, with a
 note."""
 
 import re
@@ -16,13 +16,13 @@ NO_PACKAGE = (
     "Multiple top-level packages discovered", "Multiple top-level modules discovered",
     "Unable to determine which files to ship inside the wheel", "No file/folder found for package",
 )  # fmt: skip
-"""What backends say of a folder of modules that is no package: it needs no installation."""
+"""Errors of build backends for a folder of modules that is not a package: it needs no installation."""
 MAX_NAME = 200
-"""A longer name gets no variable: all variables of a command share limited space."""
+"""Longer names get no variable, because all variables of a command share limited space."""
 
 
 def steps(building: Building) -> None:
-    """All installing steps, in order."""
+    """All installation steps, in order."""
     request = building.request
     if request.interpreter is None:
         if request.setup:
@@ -43,7 +43,7 @@ def steps(building: Building) -> None:
         "--python",
         str(request.interpreter.executable),
     ]
-    make += ["--seed"] if request.setup else []  # a user's own command may use `pip`
+    make += ["--seed"] if request.setup else []  # a user's command may call `pip`
     building.must("making the environment", make, online=True)
     if request.setup:
         building.progress("running the setup command")
@@ -52,7 +52,7 @@ def steps(building: Building) -> None:
         install_project(building)
         install_requirements(building)
     found = building.run("looking for pytest", ["python", "-c", "import pytest"], timeout=CHECK_SECONDS)
-    if found.timed_out:  # nothing that follows would fare better, and each would take as long
+    if found.timed_out:  # all later steps would also time out
         raise BuildFailed(f"the environment's interpreter does not start within {CHECK_SECONDS:.0f} s")
     if found.exit_code:
         building.progress("installing pytest")
@@ -67,7 +67,7 @@ def steps(building: Building) -> None:
 
 
 def install_project(building: Building) -> None:
-    """Install the project itself, editable: with its test extras, else without, else only its dependencies."""
+    """Install the project itself, editable: with its test extras, else without them, else only its dependencies."""
     plan = building.request.plan
     if not plan.project:
         if plan.dependencies:
@@ -86,7 +86,7 @@ def install_project(building: Building) -> None:
         return
     failure, plain = building.failure, any(sentence in building.last for sentence in NO_PACKAGE)
     if not plain and building.install("installing the project, not editable", "."):
-        building.notes.append("the project installs only as a copy")  # which is removed: `after_build.py`
+        building.notes.append("the project installs only as a copy")  # `after_build.py` removes the copy
         return
     if not plan.dependencies and not plain:
         hint = f"Give the commands that install it with --setup, for example: --setup {setup_line(building.request)!r}."
@@ -109,7 +109,7 @@ def install_requirements(building: Building) -> None:
 
 
 def each(building: Building, what: str, wanted: list[list[str]]) -> None:
-    """Install all at once, else one by one, with a note for those that fail."""
+    """Install all at once, else one by one, with a note for each failure."""
     if building.install(f"installing {what}", *(word for words in wanted for word in words)):
         return
     for words in wanted:
@@ -118,12 +118,12 @@ def each(building: Building, what: str, wanted: list[list[str]]) -> None:
 
 
 def collect() -> str:
-    """The script that only collects the tests."""
+    """The script that only collects tests."""
     return render_script((), options=("--collect-only",))
 
 
 def pretend(request: BuildRequest) -> dict[str, str]:
-    """The variables that tell the version to tools that read it from tags, since there are no tags inside."""
+    """The variables that give the version to tools that read it from tags, since there are no tags inside."""
     version = request.version or "0.0.0"
     names = ["SETUPTOOLS_SCM_PRETEND_VERSION", "PBR_VERSION", "PDM_BUILD_SCM_VERSION", "UV_DYNAMIC_VERSIONING_BYPASS"]
     names += ["POETRY_DYNAMIC_VERSIONING_BYPASS", "VERSIONINGIT_FOR_PACKAGE_VERSION"]

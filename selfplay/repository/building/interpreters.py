@@ -1,6 +1,6 @@
-"""The Pythons on this machine, and the one a project gets.
+"""Finds the Pythons on this machine, and chooses one for a project.
 
-A Python under /usr is preferred: every sandbox sees it, and every user of the machine can run it.
+A Python under /usr is preferred: every sandbox contains it, and every user of the machine can run it.
 """
 
 import contextlib
@@ -32,7 +32,7 @@ INSIDE = re.compile(r"(?:/[\w.+-]{1,100}){1,20}", re.ASCII)
 
 @dataclass(frozen=True)
 class Interpreter:
-    """`prefix` is None for one under /usr, else the folder that a sandbox must be shown, at the same place."""
+    """`prefix` is None for a Python under /usr, else the folder to mount into sandboxes at the same path."""
 
     version: str
     executable: Path
@@ -44,7 +44,7 @@ def choose(
 ) -> Interpreter:
     """An interpreter that satisfies `requires`; `wanted` (a version like 3.12, or a path) overrides it.
 
-    `available`: choose among these instead of the machine's. Raises `NoInterpreter` naming what was wanted and what
+    `available`: choose from these, not from the machine's. Raises `NoInterpreter`, which names what was wanted and what
     exists.
     """
     if wanted and "/" in wanted and available is None:
@@ -62,7 +62,7 @@ def choose(
     if not fitting:
         have = ", ".join(sorted({python.version for python in available})) or "none"
         raise NoInterpreter(
-            f"the project needs Python {specifier}, and this machine has {have}",
+            f"the project needs Python {specifier}, but this machine has {have}",
             "Install one that fits (your distribution's packages, pyenv or `uv python install`), or name one.",
         )
     return fitting[0]
@@ -97,7 +97,7 @@ def _candidates() -> Iterator[Path]:
 
 
 def query(path: Path) -> Interpreter | None:
-    """The interpreter at `path`, described by itself; None when it does not run."""
+    """The interpreter at `path`, as it describes itself; None if it does not run."""
     try:
         said = subprocesses.run([path, "-I", "-S", "-c", QUERY], timeout=10, check=True)
         version, prefix, executable = answer(tuple[str, str, str], said.stdout)
@@ -109,8 +109,8 @@ def query(path: Path) -> Interpreter | None:
 
 
 def found_inside(backend: Backend) -> tuple[Interpreter, ...]:
-    """The Pythons of the image that a backend runs, each asked to describe itself; the first on its path comes
-    first. The image's programs are a stranger's: few names are believed, and all have one deadline."""
+    """The Pythons of a backend's image, each asked to describe itself; the first on the path comes first. The image is
+    untrusted: few names are accepted, and all share one deadline."""
     found: dict[str, Interpreter] = {}
     deadline = time.monotonic() + INSIDE_SECONDS
     with backend.open(World()) as sandbox:

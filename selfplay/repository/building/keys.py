@@ -1,4 +1,4 @@
-"""The content key of a built environment: where it lies in the cache, and what it is never mistaken for."""
+"""The content key of a built environment: its place in the cache."""
 
 import hashlib
 import json
@@ -9,15 +9,16 @@ from selfplay.artifact.environment import pinned
 from selfplay.repository.building.build import BuildRequest
 
 ROOM_VERSION = 3
-"""Raised when what this package builds changes, so that older environments are not mistaken for new ones."""
+"""Raised when the content of built environments changes, so that older ones are not used."""
 
 PACKAGES_VERSION = 1
-"""The same for what it builds of JavaScript alone."""
+"""The same for JavaScript environments only."""
 
 
 def key_of(environments: Path, tree_hash: str, request: BuildRequest, image: str, ready: bool) -> str:
-    """The key of the environment to use: that of one built without constraints, if what it chose is exactly what they
-    ask for, so that an own run builds nothing twice; else a key of its own."""
+    """The key of the environment to use. If an environment built without constraints has exactly the versions that the
+    constraints require, its key is used, so that a user's own run builds nothing twice; else the key is a separate
+    one."""
     free = _key(tree_hash, replace(request, constraints=()), image, ready)
     if not request.constraints or _locked_in(environments / free) == sorted(request.constraints):
         return free
@@ -25,7 +26,7 @@ def key_of(environments: Path, tree_hash: str, request: BuildRequest, image: str
 
 
 def _locked_in(folder: Path) -> list[str] | None:
-    """What the environment in `folder`, one of ours, holds; None where there is none."""
+    """The lock of our environment in `folder`; None if there is none."""
     try:
         lock = json.loads((folder / "environment.json").read_text())["lock"]
     except FileNotFoundError:
@@ -34,8 +35,8 @@ def _locked_in(folder: Path) -> list[str] | None:
 
 
 def _key(tree_hash: str, request: BuildRequest, image: str, ready: bool) -> str:
-    """The content key of an environment: all that goes into it. The constraints are a part of it: a stranger's build
-    never stands where the user's own next run looks."""
+    """The content key of an environment, made of everything that affects it. Constraints are part of it, so that a
+    build with untrusted constraints never takes the place of the user's own."""
     parts = [
         ROOM_VERSION, tree_hash, asdict(request.plan), request.setup, request.version,
         [request.interpreter.version, str(request.interpreter.executable)] if request.interpreter else None,

@@ -1,7 +1,7 @@
-"""What a build's errors may lead to: fixed tables from words in error texts to distributions.
+"""Fixed tables from words in error texts to distributions that a build may install.
 
-An error text is written by strangers. A name that stands in none of these tables, and that the project does not declare
-itself, is not installed: it could be one that somebody registered to be mistyped.
+Error texts are untrusted. A name that is neither in these tables nor declared by the project is not installed: somebody
+could have registered it as a trap for misspellings.
 """
 
 import re
@@ -21,7 +21,7 @@ DISTRIBUTIONS = {
     "psycopg2": "psycopg2-binary", "ldap": "python-ldap", "Levenshtein": "python-Levenshtein", "faker": "Faker",
     "factory": "factory-boy", "mpl_toolkits": "matplotlib",
 }  # fmt: skip
-"""Modules whose distribution is called otherwise."""
+"""Modules whose distribution has another name."""
 SAME = frozenset(
     """
     aiofiles aiohttp aiosqlite anyio argcomplete asgiref attrs babel betamax blinker boto3 botocore brotli
@@ -79,9 +79,9 @@ WORDS = {
     "--mypy-ini-file": "pytest-mypy-plugins", "--asyncio-mode": "pytest-asyncio",
     "--hypothesis-profile": "hypothesis", "--flake8": "pytest-flake8",
 }  # fmt: skip
-"""Marks, arguments of tests, options and settings -> the plugin that they belong to."""
+"""Marks, fixtures, options and settings -> the plugin that provides them."""
 MOST_TEXT, MOST_FOUND = 200_000, 50
-"""Characters of an error text that are looked at, and names that are taken from it."""
+"""Limits: characters of an error text that are read, and names taken from it."""
 _MODULE = re.compile(r"(?:ModuleNotFoundError|ImportError): No module named '?([\w.]{1,200})")
 _IMPORTED = re.compile(r"Error importing plugin \"([\w.]{1,100})\"")
 _WORD = (
@@ -101,7 +101,7 @@ def missing_modules(log: str) -> list[str]:
 
 
 def named_plugins(log: str) -> list[str]:
-    """The pytest plugins that an error text asks for, by what it says of marks, arguments, options and settings."""
+    """The pytest plugins that an error text asks for, by its marks, fixtures, options and settings."""
     found = [WORDS[word] for pattern in _WORD for word in pattern.findall(log)[:1000] if word in WORDS]
     for listed in _REQUIRED.findall(log)[:10]:
         names = (re.match(r"[\w.-]{1,80}", part.strip()) for part in listed.split(","))

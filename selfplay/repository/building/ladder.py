@@ -1,9 +1,9 @@
-"""The ladder of a build: what is tried, rung after rung, until the project's tests can be collected and run.
+"""The ladder of a build: repairs tried one after another until the project's tests can be collected and run.
 
-After the installation the tests are collected, and a dozen of them run, without a network. As long as something is
-wrong that a rung can mend, the next one is climbed: plugins and modules that the errors name, other import roots, an
-older pytest. Each is a heading in the log of the build and, where it stays, a note. Where all is well nothing is
-climbed, and the cost is that dozen of tests.
+After the installation, the tests are collected and a dozen of them run, without a network. While a problem remains that
+a rung can repair, the next rung is tried: plugins and modules that the errors name, other import roots, an older
+pytest. Each has a heading in the build's log and, if it is kept, a note. Without problems the cost is only that dozen
+of tests.
 """
 
 import re
@@ -19,14 +19,14 @@ from selfplay.repository.suites.django import MOST_BYTES, PLUGIN, collections, s
 from selfplay.repository.suites.pytest_suite import TestRecord, file_of, parse_records, render_script
 
 LADDER_SECONDS = 240.0
-"""For all rungs; the one that is being tried may end later."""
+"""Seconds for all rungs; the current one may end later."""
 COLLECT_SECONDS = 120.0
 MOST_TRIED, TRIED_SECONDS, TRYING_SECONDS = 12, 4.0, 45.0
-"""Tests of the trial; seconds of each, and of all."""
+"""The number of tests in the trial; seconds for each, and for all."""
 MOST_REPAIRS, OLDER = 12, 3
 """How often missing names are installed, and how many older major versions of pytest are tried."""
 NEAREST = "the tests do not run"
-"""How the note begins that says which rung came nearest."""
+"""The beginning of the note that names the rung that came nearest."""
 _BLAMED = re.compile(
     r"_pytest[./]|PytestRemovedIn|pytest\.Pytest\w{1,60}|module 'pytest' has no"
     r"|cannot import name '\w{1,60}' from '_?pytest"
@@ -38,8 +38,8 @@ _CLEAN = "find . -path ./.git -prune -o -print | LC_ALL=C sort"
 
 @dataclass(frozen=True)
 class Look:
-    """How the tests fare. `tests`: ids that were collected; `broken`: what cannot be collected; `passed` of the `tried`
-    ones; `text`: what the runs said."""
+    """How the tests fare. `tests`: collected ids; `broken`: what cannot be collected; `passed` of the `tried` tests;
+    `text`: the runs' output."""
 
     tests: tuple[str, ...]
     broken: int
@@ -52,7 +52,7 @@ class Look:
         return bool(self.tests) and 2 * self.passed >= self.tried
 
     def better(self, other: "Look") -> bool:
-        """By the share of the trial that passes, then by what can be collected."""
+        """Compare first by the share of the trial that passes, then by what can be collected."""
         return (self.passed * max(other.tried, 1), len(self.tests)) > (
             other.passed * max(self.tried, 1),
             len(other.tests),
@@ -60,7 +60,7 @@ class Look:
 
 
 def climb(building: Building) -> None:
-    """Mend what keeps the tests from running, as far as a rung can. The last note says what is left to mend."""
+    """Try the rungs until the tests run. The last note names the remaining problem."""
     deadline = time.monotonic() + LADDER_SECONDS
     found = django(building, install_missing(building, look(building), deadline))
     if not found.fine or found.broken:
@@ -86,7 +86,7 @@ def look(building: Building) -> Look:
 
 
 def _trial(building: Building, tests: tuple[str, ...], options: tuple[str, ...]) -> tuple[list[TestRecord], str]:
-    """Run some tests, evenly chosen, and remove what they leave in the tree."""
+    """Run some evenly chosen tests, and remove the files they leave in the tree."""
     chosen = sorted({tests[number * len(tests) // MOST_TRIED] for number in range(MOST_TRIED)})
     files = sorted({file_of(test) for test in chosen})
     script = render_script(files, only=chosen, options=options, test_seconds=TRIED_SECONDS, max_timeouts=2)
@@ -101,7 +101,7 @@ def _trial(building: Building, tests: tuple[str, ...], options: tuple[str, ...])
 
 
 def install_missing(building: Building, found: Look, deadline: float) -> Look:
-    """Install plugins and modules that errors name, and add import roots, as long as there is something new to try."""
+    """Install plugins and modules that errors name, and add import roots, as long as there are new ones."""
     own, declared = own_modules(building.request), set(building.request.plan.declared)
     tried: set[str] = set()
     for _ in range(MOST_REPAIRS):
@@ -122,7 +122,7 @@ def install_missing(building: Building, found: Look, deadline: float) -> Look:
 
 
 def django(building: Building, found: Look) -> Look:
-    """The tests that `manage.py test` would run, under pytest-django, where pytest alone finds none."""
+    """Run the tests of `manage.py test` under pytest-django, if pytest alone finds none."""
     if found.tests or "manage.py" not in building.request.tracked:
         return found
     settings = settings_in(building.run("reading manage.py", ["head", "-c", str(MOST_BYTES), "manage.py"]).stdout)
@@ -135,7 +135,7 @@ def django(building: Building, found: Look) -> Look:
 
 
 def older_pytest(building: Building, found: Look, deadline: float) -> Look:
-    """Try older major versions of pytest where the errors speak of it, and keep the one under which most runs."""
+    """Try older major versions of pytest if the errors suggest it, and keep the one under which most tests run."""
     if building.request.constraints or not _BLAMED.search(found.text):
         return found
     version = _VERSION.search(building.run("asking for pytest's version", ["python", "-m", "pytest", "--version"]).text)
@@ -160,7 +160,7 @@ def older_pytest(building: Building, found: Look, deadline: float) -> Look:
 
 
 def add_roots(building: Building, roots: Collection[str]) -> None:
-    """Let modules be imported from these folders of the tree, too."""
+    """Also import modules from these folders of the tree."""
     new = [root for root in sorted(roots) if root not in building.roots]
     if not new:
         return
@@ -172,7 +172,7 @@ def add_roots(building: Building, roots: Collection[str]) -> None:
 
 
 def import_roots(request: BuildRequest, missing: Collection[str]) -> set[str]:
-    """Folders of the tree that hold a missing module, or its package, themselves: one each, the shortest."""
+    """Folders of the tree that directly contain a missing module or its package: the shortest path for each."""
     found = set()
     for module in missing:
         name = module.split(".")[0]
@@ -185,7 +185,7 @@ def import_roots(request: BuildRequest, missing: Collection[str]) -> set[str]:
 
 
 def own_modules(request: BuildRequest) -> set[str]:
-    """Names that the tree itself defines at its import roots."""
+    """The names that the tree defines at its import roots."""
     names = set()
     for path in request.tracked:
         for root in {*request.plan.roots, "."}:
@@ -195,7 +195,7 @@ def own_modules(request: BuildRequest) -> set[str]:
 
 
 def nearest(building: Building, found: Look) -> str:
-    """What is wrong still, and a command to go on from."""
+    """The remaining problem, and a command to continue from."""
     state = f"{len(found.tests)} are collected" + (
         f", {found.passed} of {found.tried} tried pass" if found.tests else ""
     )
@@ -205,7 +205,7 @@ def nearest(building: Building, found: Look) -> str:
 
 
 def setup_line(request: BuildRequest) -> str:
-    """A `--setup` like what was done: a line to change and to try."""
+    """A `--setup` command like the steps taken, to be changed and tried."""
     plan = request.plan
     extras = f"[{','.join(plan.extras)}]" if plan.extras else ""
     words = [f"-e '.{extras}'"] if plan.project else []

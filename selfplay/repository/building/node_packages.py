@@ -1,7 +1,7 @@
-"""The packages of a JavaScript repository: installed by npm into the tree, as it asks, and then taken out of it.
+"""The packages of a JavaScript repository: npm installs them into the tree, then they are moved out of it.
 
-They are shown at the root, read-only: node and its tools look there for every package that no nearer folder has, so
-that modules of the tree find them as before, and nothing of them lies in the tree that a bug is planted in.
+They are mounted at the root, read-only: node and its tools look there for packages that no nearer folder has. So
+modules of the tree still find them, but the tree in which bugs are planted contains none of them.
 """
 
 from selfplay.repository import inside
@@ -23,7 +23,7 @@ def wanted(request: BuildRequest) -> bool:
 
 
 def install(building: Building) -> None:
-    """Install what `package.json` asks for: by its lock file, else as of the request's day. Raises `BuildFailed`."""
+    """Install the packages of `package.json`: by its lock file, else as of the request's day. Raises `BuildFailed`."""
     tracked = building.request.tracked
     if "package.json" not in tracked:
         return
@@ -31,7 +31,7 @@ def install(building: Building) -> None:
     if any(name in tracked for name in LOCKS) and _npm(building, "npm ci", "ci"):
         return
     if other := next((name for name in OTHER_LOCKS if name in tracked), ""):
-        building.notes.append(f"{other} is not read: versions are npm's own choice by package.json")
+        building.notes.append(f"{other} is not used: npm chooses the versions from package.json")
     day = building.request.as_of
     if day and _npm(building, f"npm install as of {day}", "install", "--no-package-lock", f"--before={day}"):
         return
@@ -41,7 +41,7 @@ def install(building: Building) -> None:
     if not _npm(building, "npm install without scripts", *plain):
         hint = "Give the commands that install it with --setup, for example: --setup 'npm install'."
         raise BuildFailed("its packages cannot be installed" + last_lines(building.last), hint)
-    building.notes.append("the scripts of its packages and its own build fail on installation, and were left out")
+    building.notes.append("install scripts fail: those of its packages and its own build were left out")
 
 
 def _npm(building: Building, step: str, *words: str) -> bool:
@@ -53,7 +53,7 @@ def _npm(building: Building, step: str, *words: str) -> bool:
 
 
 def take_out(building: Building, results: BuildResults) -> None:
-    """Bring the installed packages out of the tree, unless the repository has some of its own in it."""
+    """Move the installed packages out of the tree, unless the repository itself contains some."""
     if any(path.startswith("node_modules/") for path in building.request.tracked):
         return
     if building.run("looking for packages", ["test", "-d", FOLDER]).exit_code:

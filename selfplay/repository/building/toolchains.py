@@ -1,4 +1,4 @@
-"""The programs that repositories of a language need of the machine, or of the image: which, and in what variables."""
+"""The programs that repositories of a language need on the machine or in the image, and their variables."""
 
 from selfplay.repository.building.build import ENV
 from selfplay.repository.building.node_packages import PLACE
@@ -15,12 +15,12 @@ PACKAGES = {
     "rust": {"cargo": "cargo"},
     "java": {"javac": "default-jdk-headless", "mvn": "maven"},
 }
-"""Language -> program -> Debian's package of it."""
+"""Language -> program -> its Debian package."""
 SECONDS = 30.0
 
 
 def require_tools(language: str, backend: Backend) -> None:
-    """Raises `NoToolchain` for the programs of a language that no sandbox of this backend has."""
+    """Raises `NoToolchain` naming a language's programs that this backend's sandboxes lack."""
     packages = PACKAGES.get(language, {})
     if not packages:
         return
@@ -48,7 +48,7 @@ def variables(language: str, ready: bool) -> dict[str, str]:
         return common | {"PATH": f"{ENV}/bin:{SYSTEM_PATH}", "VIRTUAL_ENV": ENV} | repeatable
     if language == "javascript":
         return common | {"PATH": f"{PLACE}/.bin:{SYSTEM_PATH}"}
-    if language == "go":  # what is not here cannot be fetched: say so at once
+    if language == "go":  # modules cannot be fetched here: fail at once
         own = {"GOPROXY": "off", "GOTOOLCHAIN": "local", "GOFLAGS": "-buildvcs=false", "GOCACHE": "/tmp/go-cache"}
         return common | {"PATH": SYSTEM_PATH} | own
     return common | {"PATH": SYSTEM_PATH}

@@ -1,7 +1,7 @@
-"""Names of distributions that a project itself declares, anywhere: what may be installed when its tests miss a module.
+"""Finds the distributions that a project itself declares, anywhere: they may be installed when its tests miss a module.
 
-Error texts are a stranger's, and a name in one may be a trap (a distribution called almost like a known one). So
-nothing is installed because a text names it, but what the project declares, or what a table here maps.
+Error texts are untrusted, and a name in one may be a trap, such as a misspelled distribution. So only distributions are
+installed that the project declares or that one of our tables maps.
 """
 
 import ast
@@ -21,13 +21,13 @@ HOSTS = ("github.com", "gitlab.com", "codeberg.org", "bitbucket.org")
 HOME = re.compile(
     rf"https://({'|'.join(map(re.escape, HOSTS))})/(\w[\w.-]{{0,99}})/(\w[\w.-]{{0,99}}?)(?:\.git)?(?:/.{{0,200}})?"
 )
-"""A repository on a well-known host, as metadata name it."""
+"""A repository on a well-known host, as metadata spell it."""
 URLS = ("Home-page: https://", "Project-URL: ", "Download-URL: https://")
 NOT_A_REPOSITORY = {"sponsors", "orgs", "users", "settings", "features"}
 
 
 def declared_names(tree: Path) -> tuple[str, ...]:
-    """The canonical names in every list of requirements that the tree's files hold."""
+    """The canonical names in all lists of requirements in the tree's files."""
     found: dict[str, None] = {}
     for text in _requirements(tree):
         if len(text) <= MOST_WORD and (match := NAME.match(text.strip())) and len(found) < MOST_NAMES:
@@ -53,7 +53,7 @@ def _requirements(tree: Path) -> Iterator[str]:
 
 
 def _strings(value: Any, depth: int) -> Iterator[str]:
-    """All texts in lists below `value`, and the keys of tables, which are names in poetry's form."""
+    """All texts in lists below `value`, and the keys of tables, which are names in poetry's format."""
     if depth > 6:
         return
     if isinstance(value, list):
@@ -71,7 +71,7 @@ def _requirement_files(tree: Path) -> Iterable[Path]:
 
 
 def _literals(path: Path) -> Iterator[str]:
-    """The texts in lists and calls of a setup.py or a noxfile, parsed, not run."""
+    """The texts in lists and calls of a setup.py or a noxfile, which is parsed, not run."""
     text = read_text(path)
     try:
         module = syntax_tree(text.encode()) if text else ast.Module([], [])
@@ -85,7 +85,7 @@ def _literals(path: Path) -> Iterator[str]:
 def home_of(tree: Path) -> str:
     """The URL of the project's repository, if its metadata name one on a well-known host; else empty."""
     headers = (read_text(tree / "PKG-INFO") or "").partition("\n\n")[0].splitlines()
-    urls = [line.rpartition(" ")[2] for line in headers if line.startswith(URLS)]  # old descriptions are headers, too
+    urls = [line.rpartition(" ")[2] for line in headers if line.startswith(URLS)]  # old descriptions are headers
     return next((home for url in urls if (home := repository_url(url))), "")
 
 

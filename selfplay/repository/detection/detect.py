@@ -1,7 +1,7 @@
-"""A tree's language and what its tests need, read from its files as data: nothing is executed.
+"""Detects a tree's language and what its tests need, from its files: nothing is executed.
 
-Requirements come in tiers: those declared for tests win over those for development, and hints (tox, plugin fixtures)
-only add to them; a `requirements.txt` counts when the project declares nothing installable itself.
+Requirements come in tiers: those for tests win over those for development; hints (tox, plugin fixtures) only add to
+them; a `requirements.txt` counts if the project declares nothing installable.
 """
 
 import posixpath
@@ -48,7 +48,7 @@ _ARGUMENTS = re.compile(r"def test_\w+\(([^)]*)")
 MAX_WORD, MAX_WORDS = 2_000, 1_000
 MAX_SCANNED = 400
 MAX_SCANNED_BYTES = 1 << 20
-"""Only this much of a file is read."""
+"""Only this many bytes of a file are read."""
 
 
 def detect(tree: Path) -> BuildPlan:
@@ -75,13 +75,13 @@ def detect(tree: Path) -> BuildPlan:
 
 
 def _usable(texts: Iterable[object]) -> tuple[str, ...]:
-    """Those that can be a word of a command line."""
+    """The texts that can be a word of a command line."""
     words = (text for text in texts if isinstance(text, str) and len(text) <= MAX_WORD and "\0" not in text)
     return tuple(word for word in words if well_formed(word) == word)[:MAX_WORDS]
 
 
 def _versions(text: str | None) -> str | None:
-    """A range of versions that an interpreter can be chosen by; None, for any, when it is none."""
+    """A version range for choosing an interpreter; None, which means any, if the text is not a range."""
     if text is None or len(text) > MAX_WORD:
         return None
     try:
@@ -119,7 +119,7 @@ def _requirements(
 
 
 def _named(available: Iterable[str], names: tuple[str, ...]) -> tuple[str, ...]:
-    """Those of `available` that match one of `names`, as a whole or as one of their words (`unit-tests`)."""
+    """The members of `available` that match one of `names`, as a whole or in one of their words (`unit-tests`)."""
     return tuple(name for name in available if set(re.split(r"[-_. ]", name.lower())) & set(names))
 
 

@@ -1,8 +1,8 @@
-"""TOML and INI files of a repository, read as data: bounded, in linear time, and empty when malformed.
+"""Reads TOML and INI files of a repository: with limits, in linear time, and as empty if malformed.
 
-The standard library's readers take quadratic time for input that no honest file has: `tomllib` in the parts of a dotted
-key, which are counted here first; `configparser` in the blanks of a line and in lines without an option, so INI files
-are read here.
+The standard library's readers take quadratic time for unusual input: `tomllib` in the parts of a dotted key, which are
+counted here first; `configparser` in the blanks of a line and in lines without an option, so this module parses INI
+files itself.
 """
 
 import re
@@ -12,19 +12,19 @@ from typing import Any
 
 MAX_BYTES = 1 << 20
 MAX_DOTS = 200
-"""Dots in a line, before a `=`: more key parts than any project has."""
+"""Dots in a line before a `=`; no project has keys with more parts."""
 _OPTION = re.compile(r"([^=:]+)[=:](.*)", re.DOTALL)
 
 
 def read_text(path: Path) -> str | None:
-    """The text of a regular file that is not larger than `MAX_BYTES`; None for anything else."""
+    """The text of a regular file of at most `MAX_BYTES`; None for anything else."""
     if path.is_symlink() or not path.is_file() or path.stat().st_size > MAX_BYTES:
         return None
     return path.read_text(encoding="utf-8", errors="replace")
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """The document; empty when the file is missing or unreadable."""
+    """The document; empty if the file is missing or unreadable."""
     text = read_text(path)
     if text is None or any(part.count(".") > MAX_DOTS for line in text.split("\n") for part in line.split("=")):
         return {}
@@ -35,7 +35,7 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 
 def read_ini(path: Path) -> dict[str, dict[str, str]]:
-    """Section -> option in lower case -> value, like `configparser`'s, without blank lines; empty when malformed."""
+    """Section -> option in lower case -> value, like `configparser`'s, without blank lines; empty if malformed."""
     sections: dict[str, dict[str, list[str]]] = {}
     options, value = None, None
     for line in (read_text(path) or "").split("\n"):

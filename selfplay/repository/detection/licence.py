@@ -1,6 +1,6 @@
-"""Which licence a source tree states: by its metadata where there is one, else by the words of its licence file.
+"""Finds the licence that a source tree states: in its metadata, or else in its licence file.
 
-Nothing is guessed: a tree that states none has none here, and whoever passes its code on is told so.
+Nothing is guessed: a tree without a stated licence has none here, and whoever publishes its code is told so.
 """
 
 import json
@@ -29,12 +29,12 @@ _TEXTS = (
     ("MIT", "permission is hereby granted, free of charge", "the software is provided"),
     ("Unlicense", "this is free and unencumbered software released into the public domain", ""),
 )
-"""Names of licences, each with words that stand near the beginning of its text and words that stand anywhere in it."""
+"""Licence names, each with words near the beginning of its text and words anywhere in it."""
 _LINE = re.compile(r"[\w .,;:()+/-]{1,80}")
 
 
 def licence_of(tree: Path) -> str | None:
-    """The licence of the source in `tree`, by its SPDX name where that is known; None where it states none."""
+    """The tree's licence, by its SPDX name if known; None if it states none."""
     found = _in_pyproject(tree) or _in_setup(tree) or _in_package_json(tree) or _in_pkg_info(tree)
     return _known(found) if found else _in_files(tree)
 
@@ -109,7 +109,7 @@ def _classified(classifiers: Any) -> str | None:
 
 
 def _line(text: Any) -> str | None:
-    """A name of a licence: one short line."""
+    """The name of a licence, if it is one short line."""
     plain = text.strip() if isinstance(text, str) else ""
     return plain if _LINE.fullmatch(plain) and plain.upper() != "UNKNOWN" else None
 

@@ -1,5 +1,5 @@
-"""What a Python project declares, in any of its files: pyproject (PEP 621, 735, poetry, flit, hatch, pdm), setup.cfg,
-setup.py (parsed, not run), PKG-INFO of an sdist, tox.ini. Malformed files count as absent."""
+"""Reads what a Python project declares in any of its files: pyproject (PEP 621, 735, poetry, flit, hatch, pdm),
+setup.cfg, setup.py (parsed, not run), PKG-INFO of an sdist, tox.ini. Malformed files count as absent."""
 
 import ast
 import re
@@ -21,7 +21,7 @@ class Metadata:
     """`declared`: some file says this is a Python project; `installable`: an installer can build it.
 
     `extras` and `groups` are names that an installer knows; `group_packages` holds the requirements of groups that only
-    our code can read (poetry, hatch, pdm). `hints` are what tox would install.
+    our code can read (poetry, hatch, pdm). `hints` are the requirements that tox would install.
     """
 
     declared: bool = False

@@ -1,4 +1,4 @@
-"""Poetry's own notation (`^1.2`, `~1.2`, `1.*`, alternatives after `||`) as requirements that every installer reads.
+"""Converts Poetry's notation (`^1.2`, `~1.2`, `1.*`, alternatives after `||`) to standard requirements.
 
 Its rules: https://python-poetry.org/docs/dependency-specification/. A requirement has no "or" between versions, so the
 last of several alternatives is used, which by convention is the newest.
@@ -17,7 +17,7 @@ _CLAUSE = re.compile(r"(~=|\^|~|[=!]=|[<>]=?|=)?v?([^\s^~=<>]+)")
 
 
 def requirements(table: Mapping[str, Any]) -> tuple[str, ...]:
-    """A table of dependencies as PEP 508 requirements; dependencies that are not on an index or not readable are left
+    """A table of dependencies as PEP 508 requirements; dependencies that are unreadable or not on an index are left
     out."""
     found = []
     for name, entry in table.items():
@@ -29,10 +29,9 @@ def requirements(table: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def python_range(constraint: str) -> str | None:
-    """The Pythons that a constraint allows, as a PEP 440 specifier; None for any Python, and for an unreadable
-    constraint.
+    """The Pythons that a constraint allows, as a PEP 440 specifier; None for any Python or an unreadable constraint.
 
-    An exact `3.11` means every 3.11.x: it is not meant to require exactly 3.11.0.
+    An exact `3.11` means every 3.11.x, not exactly 3.11.0.
     """
     try:
         text = _alternatives(constraint)[-1]
@@ -67,7 +66,7 @@ def _markers(fields: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _python_marker(specifier: str) -> str:
-    """A specifier as a marker. `python_version` is two numbers, so three need `python_full_version`."""
+    """A specifier as a marker. `python_version` has two numbers, so three need `python_full_version`."""
     clauses = sorted(SpecifierSet(specifier), key=str)
     return " and ".join(
         f"{'python_full_version' if clause.version.count('.') > 1 else 'python_version'} {clause.operator} "
@@ -77,7 +76,7 @@ def _python_marker(specifier: str) -> str:
 
 
 def _alternatives(constraint: str) -> list[str]:
-    """Each alternative as a PEP 440 specifier, empty for any version. Raises `ValueError` for an invalid one."""
+    """Each alternative as a PEP 440 specifier; empty for any version. Raises `ValueError` for an invalid one."""
     found = []
     for alternative in re.split(r"\|\|?", constraint):
         glued = re.sub(r"([\^~=<>!])\s+", r"\1", alternative)
@@ -100,7 +99,7 @@ def _clause(text: str) -> str:
 
 
 def _bound(operator: str, version: Version) -> str:
-    """The first version above the range: `^` fixes the first non-zero number, `~` the first two numbers."""
+    """The first version above the range: `^` keeps the first non-zero number, `~` the first two numbers."""
     release = version.release
     held = next((place for place, number in enumerate(release) if number), len(release) - 1)
     if operator == "~":

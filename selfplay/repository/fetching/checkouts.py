@@ -1,4 +1,4 @@
-"""A source that this sandbox is shown -> one commit with its history, in a store of ours. Runs inside only."""
+"""From the source mounted in this sandbox to one commit with its history, in a store of ours. Runs inside only."""
 
 import contextlib
 import os
@@ -19,7 +19,7 @@ from selfplay.repository.files.archive import unpack
 
 @dataclass(frozen=True)
 class Checkout:
-    """The result of a fetch: `commit` in `store` with its history, and the `revision` as a person names it.
+    """The result of a fetch: `commit` in `store` with its history, and the `revision` as users name it.
 
     `version`: the release that the tree claims to be (for tools that read it from tags), None when unknown. `local`:
     the folder of a path source. `dated`: the day of the commit or the release, empty when unknown.
@@ -35,7 +35,7 @@ class Checkout:
 
 
 def take(order: ReadOrder) -> Checkout:
-    """What `order` names, in a new store. Raises `SourceError`."""
+    """Fetch what `order` names into a new store. Raises `SourceError`."""
     Path(WORK).mkdir(parents=True)
     if order.kind == "checkout":
         return _local(order)
@@ -50,7 +50,7 @@ def take(order: ReadOrder) -> Checkout:
 
 
 def _fetched(order: ReadOrder, store: GitDir) -> Checkout:
-    """HEAD or a revision of a remote, whose packs the host received."""
+    """HEAD or a revision of a remote whose packs the host received."""
     borrow(store)
     commit = store.resolve(order.commit) if order.commit else store.resolve(order.revision)
     if commit is None:
@@ -62,7 +62,7 @@ def _fetched(order: ReadOrder, store: GitDir) -> Checkout:
 
 
 def borrow(store: GitDir) -> None:
-    """Let the store use what the host fetched."""
+    """Let the store use the objects that the host fetched."""
     (store.path / "objects" / "info").mkdir(exist_ok=True)
     (store.path / "objects" / "info" / "alternates").write_text(f"{FETCHED}/objects\n")
     if (shallow := Path(FETCHED, "shallow")).exists():
@@ -70,7 +70,7 @@ def borrow(store: GitDir) -> None:
 
 
 def _local(order: ReadOrder) -> Checkout:
-    """HEAD of the checkout at a path, or the folder as one commit. Uncommitted changes are noted, but not included."""
+    """HEAD of the checkout at a path, or the folder as one commit. Uncommitted changes are not included, but noted."""
     path, root = order.shown, Path(SOURCE)
     try:
         source = adopt(Path(order.git), Path(WORK, "source.git"), order.moved)
@@ -104,7 +104,7 @@ def _local(order: ReadOrder) -> Checkout:
 
 
 def _look(source: GitDir, inside: str) -> None:
-    """Look at the tree that is wanted, if there is one, before git walks through it. Raises `SourceError`."""
+    """Check the wanted tree, if there is one, before git walks through it. Raises `SourceError`."""
     wanted = ""
     with contextlib.suppress(GitError):
         wanted = source.line("rev-parse", "--verify", "--quiet", "HEAD^{tree}" if inside == "." else f"HEAD:{inside}")
@@ -113,7 +113,7 @@ def _look(source: GitDir, inside: str) -> None:
 
 
 def _at_revision(order: ReadOrder, store: GitDir, source: GitDir) -> Checkout:
-    """HEAD or a revision of a local repository that was given as a URL."""
+    """HEAD or a revision of a local repository, given as a URL."""
     try:
         _copy(store, source, order.revision or "HEAD", depth=DEPTH + 1)
         commit = require_commit(store, "FETCH_HEAD", order.shown)
@@ -128,7 +128,7 @@ def _at_revision(order: ReadOrder, store: GitDir, source: GitDir) -> Checkout:
 
 
 def _copy(store: GitDir, source: GitDir, revision: str, *, depth: int | None) -> None:
-    """Fetch a revision of another repository of ours."""
+    """Fetch a revision from another of our repositories."""
     bounded = [f"--depth={depth}"] if depth else []
     options = ["--quiet", "--no-tags", *bounded, "--end-of-options"]
     store.run("fetch", *options, source.path.as_uri(), revision, settings={"protocol.file.allow": "always"})
@@ -143,7 +143,7 @@ def _tags(store: GitDir, source: GitDir) -> list[str]:
 
 
 def remove(folder: Path) -> None:
-    """Delete a folder of ours: its disk is needed for the next one."""
+    """Delete a folder of ours, since the next one needs its disk space."""
     subprocesses.run(["rm", "-rf", "--", folder.absolute()])
 
 
@@ -182,7 +182,7 @@ def _plain_folder(order: ReadOrder, store: GitDir, folder: Path, notes: tuple[st
 
 
 def _tree(order: ReadOrder, store: GitDir) -> Checkout:
-    """Every file of a folder, as the commit of a tree that was written from another one."""
+    """All files of a folder, as the commit of a tree that an earlier checkout wrote."""
     staging = Path(WORK, "staging")
     copy_plain(Path(SOURCE), staging, everything=True)
     commit = store.commit_tree(store.write_folder(staging), "The original tree\n")
@@ -190,8 +190,8 @@ def _tree(order: ReadOrder, store: GitDir) -> Checkout:
 
 
 def _releases(order: ReadOrder, store: GitDir) -> Checkout:
-    """The last of the releases as HEAD, the earlier ones behind it, one commit each. One that cannot be unpacked is a
-    note, unless it is the last."""
+    """The last release as HEAD, with earlier releases behind it, one commit each. A release that cannot be unpacked
+    becomes a note, unless it is the last."""
     notes = list(order.notes)
     parents: list[str] = []
     for day, release in enumerate(order.releases):

@@ -1,8 +1,8 @@
-"""Folders with files that only root can read, copied for the sandbox's user: measured before anything is written.
+"""Copies folders with files that only root can read for the sandbox's user; measures them before writing anything.
 
-The copy is made on the host, so it has the bounds that the sandbox has for what it reads, and ends in time. Whoever
-owns the tree may change it meanwhile: it is read by descriptors, through no link, and with its owner's rights alone, so
-that nothing comes into the copy that they could not read themselves.
+The host makes the copy, with the same limits as the sandbox has for reading, and a time limit. The tree's owner may
+change it meanwhile, so it is read by descriptors, through no link, and with its owner's rights only: the copy contains
+nothing that the owner could not read.
 """
 
 import contextlib
@@ -26,7 +26,7 @@ from selfplay.sandbox import Mount
 
 BOUNDS = StreamBounds(bytes=MAX_TREE_BYTES, entries=100_000)
 SOURCE_SECONDS, RUN_SECONDS = 300.0, 20.0
-"""For a folder that the user named, and for the original of a run, which anybody may have made."""
+"""The limits for a folder that the user named, and for a run's original, which may come from anybody."""
 MOST_SAID = 4096
 READABLE = "Make its files readable for all, or name a part of it."
 
@@ -34,10 +34,10 @@ READABLE = "Make its files readable for all, or name a part of it."
 def copied(
     mounts: Sequence[Mount], whose: int, work: Path, owner: tuple[int, int], shown: str, seconds: float
 ) -> tuple[Mount, ...]:
-    """The mounts, leading to copies that belong to `owner`: regular files, folders and links that stay inside. Raises
-    `SourceError`; before anything is written, where they have too much.
+    """The mounts, replaced by copies that belong to `owner`: regular files, folders and inner links. Raises
+    `SourceError`; if they are too large, before anything is written.
 
-    `whose`: the uid to which what is mounted belonged when it was located; where that is root, each mount's own."""
+    `whose`: the uid that owned the mounted folders when they were located; if it is root, each mount's own owner."""
     deadline = time.monotonic() + seconds
     try:
         measure((mount.source for mount in mounts), BOUNDS, deadline)
@@ -59,8 +59,8 @@ def copied(
 
 
 def measure(folders: Iterable[Path], bounds: StreamBounds, deadline: float) -> None:
-    """Raises `TooLarge` where the folders have more entries, or more bytes by the sizes that files claim, holes too;
-    `TimeoutError` when that takes too long."""
+    """Raises `TooLarge` if the folders have more entries, or more bytes (by file size, holes included); `TimeoutError`
+    if this takes too long."""
     entries = total = 0
     for folder in folders:
         for status in _statuses(folder):
@@ -75,8 +75,7 @@ def measure(folders: Iterable[Path], bounds: StreamBounds, deadline: float) -> N
 
 
 def _statuses(folder: Path) -> Iterator[os.stat_result]:
-    """Of everything below a folder that can be looked at. It may change under us: what is there when it is copied is
-    counted again."""
+    """The statuses of everything below a folder. It may change meanwhile, so the copy counts again."""
     with contextlib.suppress(OSError), pack.opened(folder) as below:
         waiting = [b""]
         while waiting:
@@ -94,7 +93,7 @@ def _statuses(folder: Path) -> Iterator[os.stat_result]:
 def _copy(
     source: Path, whose: int, target: Path, bounds: StreamBounds, owner: tuple[int, int], deadline: float
 ) -> Unpacked:
-    """One folder's copy, read by descriptors in a program of its own, which ends at the deadline."""
+    """Copy one folder, read by descriptors in a separate program, which ends at the deadline."""
     target.mkdir()
     whose = whose or source.lstat().st_uid
     reader = (str(pack.__file__), os.fspath(source.absolute()), "--owner", str(whose))
@@ -117,5 +116,5 @@ def _copy(
 
 
 def _last_line(stream: IO[bytes]) -> str:
-    """What the program said at last: why it did not read the folder."""
+    """The program's last line: why it did not read the folder."""
     return stream.read(MOST_SAID).decode("utf-8", "replace").strip().rpartition("\n")[2]

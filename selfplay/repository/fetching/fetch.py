@@ -1,5 +1,5 @@
-"""A source that a user names -> a sandbox in which it has been read. The host fetches and downloads, and looks at
-nothing of it."""
+"""From a user's source to a sandbox in which it has been read. The host fetches and downloads, but does not look at the
+content."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -22,13 +22,13 @@ from selfplay.sandbox import Backend, Mount
 
 Progress = Callable[[str], None]
 MAX_ROUNDS = 4
-"""Submodules of submodules of submodules, and the answer."""
+"""How often a sandbox is asked: three levels of submodules, and the answer."""
 
 
 @dataclass(frozen=True)
 class FetchTask:
-    """What a sandbox is shown and asked. `store`: where the host fetches what only it can; `whose`: the uid to which
-    the folders in `mounts` belong."""
+    """What a sandbox gets and is asked. `store`: where the host fetches; `whose`: the uid that owns the folders in
+    `mounts`."""
 
     order: ReadOrder
     store: GitDir
@@ -51,7 +51,7 @@ def reading(
 def reading_tree(
     folder: Path, revision: str, version: str | None, *, backend: Backend, work: Path
 ) -> Iterator[tuple[SourceFound, Quarantine]]:
-    """The same for a plain tree, every file of it. Raises `SourceError`."""
+    """The same for a plain tree, with all its files. Raises `SourceError`."""
     order = ReadOrder("tree", str(folder), revision=revision, commit=version or "", closed=_root())
     task = FetchTask(order, GitDir.create(work / "store"), (Mount(folder, SOURCE),), folder.stat().st_uid)
     with opened(task, backend, work) as found:
@@ -66,7 +66,7 @@ def bring_tree(layer: Path, tree_hash: str, target: Path, backend: Backend) -> N
 
 
 def task_of(source: Source, store: GitDir, downloads: Path, releases: int, progress: Progress) -> FetchTask:
-    """Locate, fetch or download what `source` names. Raises `SourceError`."""
+    """Locate, fetch or download the source. Raises `SourceError`."""
     if isinstance(source, PathSource):
         return local(locate(source.path), str(source), store)
     progress(f"fetching {source}") if isinstance(source, GitSource) else None
@@ -104,13 +104,13 @@ def _of_url(source: GitSource, store: GitDir) -> FetchTask:
 
 
 def _root() -> bool:
-    """Whether sandboxes run as another user than the one who may read the source."""
+    """Whether sandboxes run as another user than the one that may read the source."""
     return os.geteuid() == 0
 
 
 @contextmanager
 def opened(task: FetchTask, backend: Backend, work: Path) -> Iterator[tuple[SourceFound, Quarantine]]:
-    """Read what the task names. Files that only root can read are copied first, for the sandbox's user."""
+    """Read the task's source. Files that only root can read are first copied for the sandbox's user."""
     closed = ""
     with _started(task, backend) as inside:
         found = _asked(inside, task, backend)
@@ -135,7 +135,8 @@ def _started(task: FetchTask, backend: Backend) -> Iterator[Quarantine]:
 
 
 def _asked(inside: Quarantine, task: FetchTask, backend: Backend) -> SourceFound | str:
-    """What was found, after the host fetched the submodules asked for; or a file that cannot be read inside."""
+    """What was found, after the host fetched the submodules asked for; or the name of a file that cannot be read
+    inside."""
     order = task.order
     for _ in range(MAX_ROUNDS):
         answer = inside.read(order)

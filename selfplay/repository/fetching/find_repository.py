@@ -1,8 +1,8 @@
-"""Where the repository around a path lies, and which folders of this machine a sandbox must be shown to read it.
+"""Finds the repository around a path, and the folders of this machine that a sandbox needs to read it.
 
-A `.git` file and what it leads to are small files, read here without following links or waiting for a pipe. They are
-believed only where the other side agrees: a worktree's folder below the main repository names the worktree, a
-submodule's names its checkout. A stranger's folder can point anywhere, but nothing outside of it points back.
+A `.git` file and the files it leads to are small; they are read here without following links or waiting for a pipe.
+They count only if the other side agrees: the main repository's worktree folder names the worktree, a submodule's git
+folder names its checkout. An untrusted folder can point anywhere, but nothing outside it points back.
 """
 
 import os
@@ -22,9 +22,9 @@ OWN = "Name a clone of it: `git clone` copies what it needs."
 
 @dataclass(frozen=True)
 class RepositoryPlace:
-    """`root` is shown at `SOURCE`, `common` (a git folder elsewhere that it uses) at `COMMON`. `git`: the git folder as
-    seen inside, empty for a plain folder; `subfolder`: the part of the work tree that was named. `whole`: all of `root`
-    is shown, and not only that part and the git folder."""
+    """`root` is mounted at `SOURCE`, `common` (a git folder elsewhere that it uses) at `COMMON`. `git`: the git folder
+    as seen inside, empty for a plain folder; `subfolder`: the part of the work tree that was named. `whole`: all of
+    `root` is mounted, not only that part and the git folder."""
 
     root: Path
     git: str = ""
@@ -33,7 +33,7 @@ class RepositoryPlace:
     whole: bool = True
 
     def shown(self) -> dict[str, Path]:
-        """Place inside -> the folder of the host that is shown there."""
+        """Path inside -> the host folder mounted there."""
         found = {SOURCE: self.root}
         if not self.whole:
             parts = [self.subfolder, *([".git"] if self.git == f"{SOURCE}/.git" else [])]
@@ -41,15 +41,15 @@ class RepositoryPlace:
         return found | ({COMMON: self.common} if self.common else {})
 
     def moved(self) -> dict[str, str]:
-        """Host folder -> its place inside, under each name it has."""
+        """Host folder -> its path inside, for each name of the folder."""
         names = {os.fspath(self.root): SOURCE, os.path.realpath(self.root): SOURCE}
         return names | ({os.fspath(self.common): COMMON} if self.common else {})
 
 
 def locate(path: Path) -> RepositoryPlace:
-    """The nearest repository at or above `path`, found by looking, so that no configuration is read; without one the
-    folder itself. Of a repository in which the user's home lies, perhaps with all their settings, only the named part
-    is shown. Raises `SourceError` when it uses a folder that is not its own."""
+    """The nearest repository at or above `path`, or the folder itself if there is none; found without reading any
+    configuration. If the repository contains the user's home, perhaps with all their settings, only the named part is
+    mounted. Raises `SourceError` if it uses a folder that is not its own."""
     root = enclosing_repository(path)
     if root is None:
         return RepositoryPlace(path)
@@ -59,7 +59,7 @@ def locate(path: Path) -> RepositoryPlace:
     git, common = _git_folder(root)
     whole = subfolder == "." or not _holds_home(root)
     if not whole and git == SOURCE:
-        raise SourceError(f"{path} lies in {root}, which is a git folder and holds your home", OWN)
+        raise SourceError(f"{path} lies in {root}, which is a git folder and contains your home", OWN)
     return RepositoryPlace(root, git, common, subfolder, whole)
 
 
@@ -68,7 +68,7 @@ def _holds_home(root: Path) -> bool:
 
 
 def at_url(path: Path) -> RepositoryPlace | None:
-    """The repository that git finds at the path of a `file:` URL; None without one. Raises `SourceError`."""
+    """The repository at the path of a `file:` URL, as git finds it; None if there is none. Raises `SourceError`."""
     for folder in (path, path.with_name(f"{path.name}.git")):
         if os.path.lexists(folder / ".git") or is_bare(folder):
             git, common = _git_folder(folder)
@@ -103,7 +103,7 @@ def _git_folder(root: Path) -> tuple[str, Path | None]:
         raise SourceError(f"{link} is a link to {str(link.readlink())[:200]!r}: another repository", OWN)
     named = os.fsdecode(small(link) or b"").removeprefix("gitdir:").strip()
     if not named or "\0" in named or "\n" in named:
-        raise SourceError(f"{link} is neither a git folder nor does it name one", OWN)
+        raise SourceError(f"{link} is not a git folder and does not name one", OWN)
     target = Path(os.path.realpath(root / named))
     for common in (_of_worktree(root, target), _of_submodule(root, target)):
         if common is not None:
@@ -121,7 +121,7 @@ def _of_worktree(root: Path, target: Path) -> Path | None:
 
 
 def _of_submodule(root: Path, target: Path) -> Path | None:
-    """The submodule's git folder, if it lies in the one of a repository around `root` and names `root` as its
+    """The submodule's git folder, if it lies in the git folder of a repository around `root` and names `root` as its
     checkout."""
     parts = target.parts
     if ".git" not in parts or "modules" not in parts[parts.index(".git") :]:
@@ -140,8 +140,8 @@ def _same(path: Path, wanted: Path) -> bool:
 
 
 def small(path: Path, most: int = MAX_NAMED) -> bytes | None:
-    """The content of a regular file of at most `most` bytes; None for anything else. Links are not followed, and no
-    pipe is waited for."""
+    """The content of a regular file of at most `most` bytes; None for anything else. Does not follow links or wait for
+    pipes."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY)
     except (OSError, ValueError):

@@ -1,9 +1,9 @@
-"""Git as this package uses it: bare object stores of ours, which ignore all configuration of a repository.
+"""Git as this package uses it: our own bare object stores, which ignore all configuration of a repository.
 
-On the host git only receives packs into such a store (`fetch`); everything that looks into one runs inside a sandbox
+On the host git only receives packs into such a store (`fetch`); everything that reads one runs inside a sandbox
 (`reading`). Hooks, filters, fsmonitor, external transports, replaced objects and the user's own configuration are off:
-a source is data. Content is read byte for byte (`info/attributes` overrides any `.gitattributes`), so a tree is the
-same on every machine.
+a source is only data. Content is read byte for byte (`info/attributes` overrides any `.gitattributes`), so a tree is
+the same on every machine.
 """
 
 import os
@@ -31,16 +31,16 @@ SETTINGS = {
     "protocol.https.allow": "always",
     "protocol.http.allow": "always",
     "protocol.ssh.allow": "always",
-    "fetch.unpackLimit": "1",  # one pack, never a file for every object
+    "fetch.unpackLimit": "1",  # one pack, not one file per object
     "fetch.writeCommitGraph": "false",
-    "core.commitGraph": "false",  # and nothing read from files that only promise what the objects hold
+    "core.commitGraph": "false",  # read objects, not files that summarise them
     "core.multiPackIndex": "false",
     "core.bigFileThreshold": "32m",  # larger ones are streamed, not held in memory
     "core.packedGitWindowSize": "64m",
     "core.packedGitLimit": "512m",
     "submodule.recurse": "false",
     "fetch.recurseSubmodules": "false",
-    "http.followRedirects": "false",  # `transport` decides where a server may send on to
+    "http.followRedirects": "false",  # `transport` decides about redirects
     "http.lowSpeedLimit": "1000",
     "http.lowSpeedTime": "60",
 }
@@ -50,9 +50,9 @@ UNASKED = {"GIT_TERMINAL_PROMPT": "0", "GIT_ASKPASS": "true", "GIT_ATTR_NOSYSTEM
 KEPT = re.compile(
     r"GIT_(SSH(_COMMAND|_VARIANT)?|(PROXY_)?SSL_\w+|EXEC_PATH|HTTP_USER_AGENT|CONFIG_(GLOBAL|SYSTEM|NOSYSTEM))"
 )
-"""The user's variables for git that say how to get there. The others (`GIT_DIR`, say, which git sets for what it starts
-itself) name another repository."""
-EPOCH = 946_684_800  # 2000-01-01T00:00:00Z: commits made here are dated from it, one day apart, so ids repeat
+"""The user's variables for git's connections. Others, such as `GIT_DIR`, which git sets for its child processes, name
+another repository."""
+EPOCH = 946_684_800  # commits made here count from this date, one day apart, so that ids repeat
 
 
 def settings_env(settings: Mapping[str, str]) -> dict[str, str]:
@@ -77,7 +77,7 @@ class GitError(Exception):
 
 @dataclass(frozen=True)
 class TreeEntry:
-    """One path of a tree: `mode` as git prints it, `path` with undecodable bytes as surrogates."""
+    """One path of a tree: `mode` as git prints it; undecodable bytes of `path` are surrogates."""
 
     mode: str
     oid: str
@@ -92,7 +92,7 @@ class GitDir:
 
     @classmethod
     def create(cls, path: Path) -> "GitDir":
-        """A new empty store. The parent folder must exist."""
+        """Create an empty store. The parent folder must exist."""
         store = cls(path)
         store.run("init", "--quiet", "--bare", "--template=", "--initial-branch=main", os.fspath(path))
         (path / "info").mkdir(exist_ok=True)
@@ -111,11 +111,11 @@ class GitDir:
         strict: bool = True,
         bounds: ProgramBounds = ProgramBounds(),
     ) -> bytes:
-        """stdout of one git command.
+        """Run one git command; returns its stdout.
 
-        `settings` override `SETTINGS`; a variable of `env` that is None is taken away; `user_config` keeps the user's
-        own configuration (credentials, proxies) for fetches. Raises `GitError` unless `strict` is False, also for a
-        command that leaves its `bounds`, and `OSError` for a disk that is full or read-only.
+        `settings` override `SETTINGS`; a variable of `env` that is None is removed; `user_config` keeps the user's
+        configuration (credentials, proxies) for fetches. Raises `GitError` unless `strict` is False, and also if the
+        command exceeds its `bounds`; raises `OSError` for a disk that is full or read-only.
         """
         variables: dict[str, str | None] = {name: None for name in os.environ if _of_another(name)}
         variables |= {**UNASKED, **settings_env({**SETTINGS, **(settings or {})})}
@@ -127,7 +127,7 @@ class GitDir:
         variables = {**(env or {}), **variables, **given}
         options = [] if args[0] == "init" else [f"--git-dir={os.fspath(self.path)}"]
         if work_tree is not None:
-            work_tree = work_tree.absolute()  # git resolves it from its own folder, not from ours
+            work_tree = work_tree.absolute()  # git resolves relative paths from its own folder
             options.append(f"--work-tree={os.fspath(work_tree)}")
         if index is not None:
             variables["GIT_INDEX_FILE"] = os.fspath(index)
@@ -139,7 +139,7 @@ class GitDir:
             raise
 
     def line(self, *args: str, **kwargs: object) -> str:
-        """The one line a command prints, as text."""
+        """The single line that a command prints, as text."""
         return os.fsdecode(self.run(*args, **kwargs)).strip()  # type: ignore[arg-type]
 
     def resolve(self, revision: str) -> str | None:
@@ -161,7 +161,7 @@ class GitDir:
         return self.line("rev-parse", f"{commit}^{{tree}}")
 
     def commit_tree(self, tree: str, message: str, parents: Sequence[str] = (), *, day: int = 0) -> str:
-        """A commit by a fixed author, dated `day` days after a fixed date: the same inputs give the same id."""
+        """A commit by a fixed author, dated `day` days after a fixed date: equal inputs give equal ids."""
         name, email = AUTHOR
         date = f"{EPOCH + 86_400 * day} +0000"
         env = {
@@ -176,8 +176,8 @@ class GitDir:
         return self.line("commit-tree", *flags, tree, stdin=message.encode(), env=env)
 
     def write_folder(self, folder: Path, *, ignored: bool = True) -> str:
-        """The tree id of a folder's files, which are stored here; with `ignored` including files that its `.gitignore`
-        names."""
+        """Store a folder's files; returns the tree id. With `ignored` files that its `.gitignore` names are
+        included."""
         with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as own:
             index = Path(own, "index")
             force = ["--force"] if ignored else []

@@ -1,7 +1,7 @@
-"""From a fetched commit to the two layers a sandbox sees: the tree, and a folder with only its `.git`. Inside only.
+"""From a fetched commit to the commit that sandboxes see, without submodules and escaping links. Inside only.
 
-The commit is tidied first: submodules become plain folders (or a note when they are not available) and links that leave
-the tree are removed. If that changes anything, a commit of ours is added on top, so that HEAD is exactly the tree.
+Submodules become plain folders (or a note if they are not available), and links that leave the tree are removed. If
+that changes anything, a commit of ours is added on top, so that HEAD is exactly the tree.
 """
 
 import os
@@ -46,7 +46,7 @@ class Wanted(Exception):
 
 
 def tidy(checkout: Checkout, order: ReadOrder) -> Tidied:
-    """Add submodules, remove escaping links; the store gains a commit if something changed. Raises `Wanted`, and
+    """Add submodules, and remove escaping links; the store gets a new commit if something changed. Raises `Wanted`, and
     `SourceError` for a tree that cannot be written to a disk."""
     store, commit = checkout.store, checkout.commit
     index = store.path / "tidy-index"
@@ -73,7 +73,7 @@ def _drop(store: GitDir, index: Path, paths: Iterable[str]) -> None:
 
 
 def _submodules(checkout: Checkout, index: Path, order: ReadOrder) -> tuple[str, ...]:
-    """Replace each submodule entry of the index by the submodule's files, including nested submodules."""
+    """Replace each submodule entry of the index by its files, including nested submodules."""
     store, notes = checkout.store, []
     for _ in range(MAX_NESTING):
         tree = store.line("write-tree", index=index)
@@ -110,7 +110,7 @@ def _graft(store: GitDir, index: Path, submodule: TreeEntry) -> None:
 
 
 def _urls(store: GitDir, tree: str) -> dict[str, str]:
-    """Submodule path -> URL, from `.gitmodules` as data; empty for a file that is missing or malformed."""
+    """Submodule path -> URL, read from `.gitmodules` as data; empty if the file is missing or malformed."""
     try:
         listing = store.run("config", "--blob", f"{tree}:.gitmodules", "--no-includes", "--null", "--list")
     except GitError:
@@ -125,10 +125,10 @@ def _urls(store: GitDir, tree: str) -> dict[str, str]:
 
 
 def _bring(checkout: Checkout, entry: TreeEntry, urls: dict[str, str], order: ReadOrder) -> Submodule | str | None:
-    """Bring a submodule's commit into our store: None when it is there, else what the host has to fetch, else why it
-    cannot be had.
+    """Bring a submodule's commit into our store. Returns None if it is there, or what the host must fetch, or why it is
+    not available.
 
-    A local checkout's own copy is tried first. A URL in `.gitmodules` is a stranger's: the host decides about it
+    A local checkout's own copy is tried first. A URL in `.gitmodules` is untrusted: the host decides about it
     (`submodules`).
     """
     if checkout.store.resolve(entry.oid) is not None:
@@ -145,7 +145,7 @@ def _bring(checkout: Checkout, entry: TreeEntry, urls: dict[str, str], order: Re
 
 
 def beside(base: str, url: str) -> str:
-    """A relative submodule URL, as git reads it: `../` takes the last part of the base away."""
+    """A relative submodule URL, as git reads it: `../` removes the last part of the base."""
     base = base.rstrip("/")
     while url.startswith(("./", "../")):
         step, _, url = url.partition("/")
@@ -154,7 +154,7 @@ def beside(base: str, url: str) -> str:
 
 
 def _own_copy(checkout: Checkout, entry: TreeEntry, order: ReadOrder) -> bool:
-    """Fetch the submodule from where it lies in the local checkout; whether that worked."""
+    """Fetch the submodule from its place in the local checkout; returns whether that worked."""
     assert checkout.local is not None
     folder = checkout.local / entry.path
     git: Path | None = folder / ".git"
@@ -196,15 +196,15 @@ def _blobs(store: GitDir, oids: list[str]) -> list[bytes]:
 
 
 def climbs(target: str) -> bool:
-    """Whether a link goes up after it went down: where it leads then depends on other links."""
+    """Whether a link goes up after going down: its target then depends on other links."""
     parts = [part for part in target.split("/") if part not in ("", ".")]
     down = next((at for at, part in enumerate(parts) if part != ".."), len(parts))
     return ".." in parts[down:]
 
 
 def leaves(path: str, targets: Mapping[str, str]) -> bool:
-    """Whether resolving `path` part by part leaves the tree, or takes too long to decide. `targets`: where each link
-    leads. Chains of more than `MAX_LINKS` stay: Linux does not follow them, so they lead nowhere."""
+    """Whether resolving `path` part by part leaves the tree, or takes too long to decide. `targets`: link -> its
+    target. Chains of more than `MAX_LINKS` links stay: Linux does not follow them, so they lead nowhere."""
     pending, here, followed = deque(path.split("/")), "", 0
     for _ in range(MAX_STEPS):
         if not pending:
@@ -228,7 +228,7 @@ def leaves(path: str, targets: Mapping[str, str]) -> bool:
 
 
 def _pointers(store: GitDir, entries: Iterable[TreeEntry]) -> tuple[str, ...]:
-    """A note when Git LFS keeps files elsewhere: the tests then see the pointers."""
+    """A note if Git LFS keeps files elsewhere: tests then see only pointers."""
     try:
         attributes = next(entry.oid for entry in entries if entry.path == ".gitattributes")
     except StopIteration:

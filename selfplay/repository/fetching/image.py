@@ -1,8 +1,8 @@
-"""A source inside a container image, with its dependencies installed, as the paper assumes: found and copied out, not
+"""Takes a source from a container image that already has its dependencies, as the paper assumes: it is copied out, not
 built.
 
-What the image's git tracks becomes the tree and its history; other files there (built extensions, an egg-info) are kept
-in addition. The image is not trusted: its git directory is read without its settings and hooks, and our code writes its
+The files that the image's git tracks become the tree and its history; other files there (built extensions, an egg-info)
+are kept too. The image is untrusted: its git directory is read without settings and hooks, and our code writes its
 files, inside one folder.
 """
 
@@ -38,22 +38,22 @@ class HoldsImage(Protocol):
         ...
 
     def source_places(self) -> tuple[str, ...]:
-        """Folders of the image that may hold a source, most likely first."""
+        """Folders of the image that may contain a source, most likely first."""
         ...
 
     def copy_out(self, place: str) -> IO[bytes] | None:
-        """A folder of the image as a tar archive; None when the image has no such folder."""
+        """A folder of the image as a tar archive; None if the image has no such folder."""
         ...
 
     def hide(self, place: str) -> None:
-        """From now on `place` is a link to `/testbed` in every sandbox, so the image's own copy is never visible."""
+        """Make `place` a link to `/testbed` in every later sandbox, so that the image's own copy is never visible."""
         ...
 
 
 def take_source(backend: Backend, path: str | None, folder: Path) -> str:
-    """Copy the source in the backend's image into `folder`; returns its place in the image. Raises `SourceError`."""
+    """Copy the source in the backend's image into `folder`; returns its path in the image. Raises `SourceError`."""
     if not isinstance(backend, HoldsImage) or not backend.image_id:
-        raise SourceError("the source is in an image, and none was given", "Add --sandbox docker --image NAME.")
+        raise SourceError("the source is in an image, but no image was given", "Add --sandbox docker --image NAME.")
     for place in (path,) if path else backend.source_places():
         with_it = backend.copy_out(place)
         if with_it is None:
@@ -63,11 +63,11 @@ def take_source(backend: Backend, path: str | None, folder: Path) -> str:
         if path or any((folder / mark).exists() for mark in MARKS):
             backend.hide(place)
             return place
-    raise SourceError(f"the image holds no source at {path or 'any usual place'}", HINT)
+    raise SourceError(f"the image contains no source at {path or 'any usual place'}", HINT)
 
 
 def unpack(stream: IO[bytes], folder: Path) -> None:
-    """Write the archive's single top folder, with its files, folders and links, as `folder`. Raises `SourceError`."""
+    """Write the archive's single top folder as `folder`, with its files, folders and links. Raises `SourceError`."""
     folder.mkdir(exist_ok=True)
     try:
         write_out(Tar(stream), folder, BOUNDS, places=(ANYWHERE,), where=wanted)
@@ -80,19 +80,19 @@ def unpack(stream: IO[bytes], folder: Path) -> None:
 
 
 def wanted(header: Header) -> bytes | None:
-    """The place of an archive's member below its top folder; of git only the parts that are data."""
+    """The path of an archive member below its top folder; of git only the parts that are data. None to leave it out."""
     names = header.names[1:]
     if b".git" in (name.lower() for name in names):
         part = names[1:2]
         if names[0] != b".git" or not part or part[0] not in GIT_PARTS or header.kind == LINK:
             return None
-        if names[1:3] == (b"objects", b"info"):  # names other repositories
+        if names[1:3] == (b"objects", b"info"):  # these files name other repositories
             return None
     return b"/".join(names) or None
 
 
 def keep_the_rest(source: Path, tree: Path, tracked: Mapping[str, str]) -> list[str]:
-    """Move the untracked files of a source that `unpack` wrote into the tree; returns their paths."""
+    """Move the untracked files of an unpacked source into the tree; returns their paths."""
     kept = []
     new = NewFiles(tracked)
     with Beneath(tree) as beneath:

@@ -1,4 +1,5 @@
-"""The two layers that a sandbox sees of a tidied commit: the tree, and a folder with only its `.git`. Inside only."""
+"""Writes the two layers that a sandbox sees of a tidied commit: the tree, and a folder with only its `.git`. Inside
+only."""
 
 import os
 import shutil
@@ -7,7 +8,7 @@ from pathlib import Path
 from selfplay.repository.fetching.gitdir import EPOCH, GitDir
 
 DEPTH = 200
-"""How many commits of history are kept behind HEAD."""
+"""Commits of history kept behind HEAD."""
 CONFIG = """[core]
 \trepositoryformatversion = 0
 \tbare = false
@@ -25,7 +26,7 @@ CONFIG = """[core]
 
 
 def write_tree(store: GitDir, tree: str, folder: Path) -> None:
-    """Check the tree out into a new `folder`, with the same date for every file so that byte-code stays valid."""
+    """Check the tree out into a new `folder`, with one date for all files, so that byte-code stays valid."""
     folder.mkdir()
     store.checkout(tree, folder)
     for here, names, files in os.walk(folder):
@@ -34,10 +35,11 @@ def write_tree(store: GitDir, tree: str, folder: Path) -> None:
 
 
 def write_history(store: GitDir, commit: str, tree: Path, folder: Path) -> None:
-    """Fill `folder` with a `.git` whose HEAD is `commit`, at most `DEPTH` commits deep, clean over `tree`.
+    """Fill `folder` with a `.git` whose HEAD is `commit`, at most `DEPTH` commits deep, with a clean status over
+    `tree`.
 
-    The source's configuration and hooks are not included. Which generated files `git status` is not to show is not
-    known yet: see `excluded`.
+    The source's configuration and hooks are not included. Generated files that `git status` must not show are not yet
+    known: see `excluded`.
     """
     git = folder / ".git"
     folder.mkdir()

@@ -1,9 +1,9 @@
-"""A folder or a git repository that is mounted into this sandbox, as one commit in a store of ours. Runs inside only.
+"""Reads a folder or a git repository mounted into this sandbox, as one commit in a store of ours. Runs inside only.
 
-Of a stranger's repository git reads the objects and nothing else: configuration, hooks, grafts and replaced objects
-stay where they are, and `HEAD`, the refs and the list of shallow commits are copied into a repository of ours. What is
-not in the mounted folders does not exist here, so that a repository which borrows from another one of the machine
-cannot be read, and is refused by name.
+Of an untrusted repository git reads only the objects: configuration, hooks, grafts and replaced objects are not used,
+and `HEAD`, the refs and the list of shallow commits are copied into a repository of ours. Only the mounted folders
+exist here, so a repository that borrows objects from another one on the machine cannot be read; the error names the
+other one.
 """
 
 import os
@@ -24,7 +24,7 @@ MAX_OBJECTS = 4_000_000
 MAX_REFS = 100_000
 MAX_REF_FILE = 64 << 20
 BORROWING = 5
-"""How many repositories git follows, one borrowing from the next."""
+"""How many repositories git follows when each borrows from the next."""
 SHA256 = re.compile(rb"^[^\S\n]*objectformat[^\S\n]*=[^\S\n]*\"?sha256", re.MULTILINE | re.IGNORECASE)
 WHOLE = "Make it whole: `git repack -a -d` in it, then remove its objects/info/alternates. Or name a clone of it."
 
@@ -32,9 +32,9 @@ WHOLE = "Make it whole: `git repack -a -d` in it, then remove its objects/info/a
 def walk(
     root: Path, *, skipped: frozenset[str] = frozenset(), most: int = MAX_ENTRIES
 ) -> Iterator[tuple[Path, str, int]]:
-    """(folder, name, mode) of everything below `root`, which is never left; not of folders whose names in lower case
-    are `skipped`. Raises `SourceError` for a tree that is too deep or has more than `most` entries. A folder that
-    cannot be read is left out."""
+    """(folder, name, mode) of everything below `root`, not following links out of it; folders whose lower-case names
+    are `skipped` are not entered. Raises `SourceError` for a tree that is too deep or has more than `most` entries.
+    Unreadable folders are left out."""
     waiting, seen = [(root, 0)], 0
     while waiting:
         folder, depth = waiting.pop()
@@ -57,7 +57,7 @@ def walk(
 
 def too_deep(path: str) -> SourceError:
     shown = "/".join(path.split("/")[:3])
-    return SourceError(f"{shown}/... lies more than {MAX_DEPTH} folders deep", "No project is nested like that.")
+    return SourceError(f"{shown}/... lies more than {MAX_DEPTH} folders deep", "Name a part of it.")
 
 
 def too_large(size: int) -> SourceError:
@@ -69,7 +69,7 @@ def too_many(most: int = MAX_ENTRIES) -> SourceError:
 
 
 def moved(path: Path, places: Mapping[str, str]) -> Path | None:
-    """Where a folder of the host lies in this sandbox; None where it is not shown. Paths inside stay what they are."""
+    """The path in this sandbox of a host folder; None if it is not mounted. Paths inside are returned unchanged."""
     plain = Path(os.path.normpath(path))
     for host, inside in {**places, **{inside: inside for inside in places.values()}}.items():
         if plain.is_relative_to(host):
@@ -78,7 +78,7 @@ def moved(path: Path, places: Mapping[str, str]) -> Path | None:
 
 
 def on_host(path: Path, places: Mapping[str, str]) -> Path:
-    """The host's name of a folder here."""
+    """The host's name of a folder in this sandbox."""
     for host, inside in places.items():
         if path.is_relative_to(inside):
             return Path(host) / path.relative_to(inside)
@@ -86,8 +86,8 @@ def on_host(path: Path, places: Mapping[str, str]) -> Path:
 
 
 def adopt(git: Path, store: Path, places: Mapping[str, str]) -> GitDir:
-    """A repository of ours at `store` with the refs of the one at `git`, whose objects it borrows. Raises `SourceError`
-    naming what brings in another repository, or what git could not read."""
+    """A repository of ours at `store` with the refs of the one at `git`, whose objects it borrows. Raises
+    `SourceError`, which names what refers to another repository, or what git could not read."""
     common = _common(git, places)
     objects = common / "objects"
     _refuse_links(common)
@@ -97,7 +97,7 @@ def adopt(git: Path, store: Path, places: Mapping[str, str]) -> GitDir:
         )
     borrowed = _borrowed(objects, places)
     ours = GitDir.create(store)
-    with (store / "config").open("a") as written:  # git drops its environment where it serves a fetch
+    with (store / "config").open("a") as written:  # git drops its environment when it serves a fetch
         for key, value in {**SETTINGS, "uploadpack.allowAnySHA1InWant": "true"}.items():
             section, _, name = key.rpartition(".")
             written.write(f"[{subsection(section)}]\n\t{name} = {value}\n")
@@ -108,13 +108,13 @@ def adopt(git: Path, store: Path, places: Mapping[str, str]) -> GitDir:
 
 
 def subsection(section: str) -> str:
-    """A section as configuration files write it."""
+    """A section's name as configuration files write it."""
     first, _, second = section.partition(".")
     return f'{first} "{second}"' if second else first
 
 
 def _common(git: Path, places: Mapping[str, str]) -> Path:
-    """The folder that holds objects and refs: of a worktree the main one."""
+    """The folder with objects and refs; for a worktree, the main repository's."""
     if not os.path.lexists(git / "commondir"):
         return git
     text = os.fsdecode(small(git / "commondir") or b"").strip()
@@ -132,7 +132,7 @@ def _refuse_links(common: Path) -> None:
 
 
 def _borrowed(objects: Path, places: Mapping[str, str]) -> list[Path]:
-    """The folder itself, and those that it takes objects from, as far as they are shown here."""
+    """The folder itself, and the folders it borrows objects from, if they are mounted here."""
     found: list[Path] = []
     waiting = [objects]
     while waiting and len(found) <= BORROWING:
@@ -153,16 +153,16 @@ def _borrowed(objects: Path, places: Mapping[str, str]) -> list[Path]:
 
 
 def _refuse_special(objects: Path) -> None:
-    """Git opens what it finds among objects, and would wait for a pipe for ever."""
+    """Refuse special files among the objects: git would open a pipe and wait for ever."""
     for folder, name, mode in walk(objects, most=MAX_OBJECTS):
         if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
-            raise SourceError(f"{(folder / name).relative_to(objects)} among its objects is no regular file", OWN)
+            raise SourceError(f"{(folder / name).relative_to(objects)} among its objects is not a regular file", OWN)
 
 
 def _copy_refs(git: Path, common: Path, store: Path) -> None:
     head = os.fsencode(f"ref: {(git / 'HEAD').readlink()}\n") if (git / "HEAD").is_symlink() else small(git / "HEAD")
     if head is None:
-        raise SourceError("its git folder has no HEAD that can be read", OWN)
+        raise SourceError("its git folder has no readable HEAD", OWN)
     (store / "HEAD").write_bytes(head)
     for name in ("packed-refs", "shallow"):
         if (data := small(common / name, MAX_REF_FILE)) is not None:
@@ -178,14 +178,15 @@ def _copy_refs(git: Path, common: Path, store: Path) -> None:
 
 
 def copy_plain(source: Path, target: Path, *, everything: bool) -> list[str]:
-    """Copy files and links, links as they are; returns what could not be copied. Without `everything` caches are left
-    out; a `.git` always is. Raises `SourceError` for a tree too deep or too large, `OSError` when the disk is full."""
+    """Copy files and links (links unchanged); returns the paths that could not be copied. Without `everything` caches
+    are left out; `.git` always is. Raises `SourceError` for a tree too deep or too large, `OSError` when the disk is
+    full."""
     left_out: list[str] = []
     total = 0
     target.mkdir()
     for folder, name, mode in walk(source, skipped=frozenset({".git"} if everything else CACHES | {".git"})):
         inner = (folder / name).relative_to(source)
-        if name.lower() == ".git":  # a file of that name says that the folder is a submodule
+        if name.lower() == ".git":  # a file of that name marks a submodule
             continue
         total += (folder / name).lstat().st_size if stat.S_ISREG(mode) else 0
         if total > MAX_TREE_BYTES:
@@ -200,7 +201,7 @@ def copy_plain(source: Path, target: Path, *, everything: bool) -> list[str]:
 
 
 def _copied(source: Path, target: Path, mode: int) -> bool:
-    """Copy one regular file; whether it could be read."""
+    """Copy one regular file; returns whether it could be read."""
     try:
         descriptor = os.open(source, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:

@@ -1,9 +1,9 @@
-"""`pypi:NAME[==VERSION]`: that release's sdist as HEAD, sdists of earlier releases behind it, one commit each.
+"""`pypi:NAME[==VERSION]`: the release's sdist as HEAD, with sdists of earlier releases behind it, one commit each.
 
-They are only downloaded here, and compared with the index's SHA-256; a sandbox unpacks them (`checkouts`).
+They are only downloaded here, and checked against the index's SHA-256; a sandbox unpacks them (`checkouts`).
 
-Commits are dated from a fixed day, not from upload times, which not every index provides: the same releases give the
-same commit ids on every machine.
+Commits are dated from a fixed day, not from upload times, which some indexes lack: equal releases give equal commit ids
+on every machine.
 """
 
 import hashlib
@@ -75,7 +75,7 @@ def download(
 
 
 def _make(downloads: Path) -> None:
-    """The folder, without what killed downloads left there."""
+    """Create the folder, and remove what killed downloads left there."""
     downloads.mkdir(parents=True, exist_ok=True)
     sweep(downloads)
 
@@ -86,7 +86,7 @@ def _client() -> PyPISimple:
 
 
 def _packages(client: PyPISimple, name: str) -> list[DistributionPackage]:
-    """The files that the index's page of a project names, which may be asked for from now on."""
+    """The files on the index's page of a project; they may be requested from now on."""
     packages = list(client.get_project_page(name, timeout=TIMEOUT).packages)
     assert isinstance(client.s, IndexSession)
     client.s.allow(package.url for package in packages)
@@ -94,7 +94,7 @@ def _packages(client: PyPISimple, name: str) -> list[DistributionPackage]:
 
 
 def list_sdists(client: PyPISimple, source: PypiSource) -> dict[Version, DistributionPackage]:
-    """Version -> its sdist (the most common archive kind when there are several)."""
+    """Version -> its sdist (the preferred archive kind if there are several)."""
     try:
         packages = _packages(client, source.name)
     except NoSuchProjectError as error:
@@ -132,7 +132,7 @@ def choose(sdists: dict[Version, DistributionPackage], source: PypiSource) -> Ve
 
 
 def fetch_wheel(name: str, version: str, sha256: str, downloads: Path) -> Path:
-    """The pure wheel of one release, downloaded once. Raises `SourceError` unless it is the one with this SHA-256."""
+    """The pure wheel of one release, downloaded once. Raises `SourceError` unless it has this SHA-256."""
     _make(downloads)
     with _client() as client:
         try:
@@ -161,7 +161,7 @@ def _ending(name: str) -> str:
 
 
 class _Bounded(AbstractContextManager["_Bounded"]):
-    """Follows a download, and ends one that is larger than any source."""
+    """Watches a download, and stops it if it is larger than any source."""
 
     def __init__(self, name: str, most: int) -> None:
         self.name, self.left, self.most = name, most, most

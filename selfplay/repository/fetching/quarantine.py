@@ -1,7 +1,7 @@
-"""The sandbox in which a stranger's source is read: git, unpacking and detection run there, without a network.
+"""The sandbox in which an untrusted source is read: git, unpacking and detection run there, without a network.
 
-The host shows it folders read-only, sends it the modules it needs as one zip, and takes out three things: an answer
-whose every field is checked, and two folders as bounded streams. It never opens a file of the source itself.
+The host mounts folders read-only, sends the needed modules as one zip, and takes out three things: an answer whose
+every field is checked, and two folders as bounded streams. It never opens a file of the source itself.
 """
 
 import functools
@@ -24,7 +24,7 @@ from selfplay.repository.fetching.reading import (
     MAX_ANSWER,
     SPECIFIER,
     TREE,
-    Malformed,
+    MalformedAnswer,
     ReaderAnswer,
     ReadOrder,
     SourceFound,
@@ -57,7 +57,7 @@ LANGUAGE = re.compile(r"[a-z]{1,20}")
 
 @runtime_checkable
 class WithRuntime(Protocol):
-    """A backend of an engine that may have several runtimes."""
+    """A backend whose engine may have several runtimes."""
 
     @property
     def runtime(self) -> str | None: ...
@@ -71,14 +71,14 @@ class Quarantine:
         sandbox.write_file(PROGRAM, program())
 
     def read(self, order: ReadOrder) -> ReaderAnswer:
-        """What `order` names. Raises `SourceError` when it cannot be read."""
+        """Read the source that `order` names. Raises `SourceError` if that fails."""
         self._run("read", encoded(order))
         try:
             answer = decoded(ReaderAnswer, self.sandbox.read_file(ANSWER, MAX_ANSWER))
             if answer.found is not None:
                 check(answer.found)
-        except (Malformed, FileNotFoundError) as error:
-            raise SourceError(f"{self.shown} was read, and what came back makes no sense: {error}") from error
+        except (MalformedAnswer, FileNotFoundError) as error:
+            raise SourceError(f"{self.shown} was read, but the answer is invalid: {error}") from error
         if answer.problem:
             raise SourceError(*answer.problem)
         return answer
@@ -93,7 +93,7 @@ class Quarantine:
         self._bring(HISTORY, target, owner)
 
     def close(self) -> None:
-        """End the sandbox; nothing can be taken out any more."""
+        """End the sandbox; afterwards nothing can be taken out."""
         self.sandbox.close()
 
     def _bring(self, folder: str, target: Path, owner: tuple[int, int] | None) -> None:
@@ -110,7 +110,7 @@ class Quarantine:
 
 
 def why(done: Completed) -> str:
-    """Why a command of ours did not end well, in a few words."""
+    """Why a command of ours failed, in a few words."""
     if done.timed_out:
         return f"it takes more than {READ_SECONDS:.0f} s"
     if done.exit_code == -9:
@@ -121,8 +121,8 @@ def why(done: Completed) -> str:
 
 @contextmanager
 def quarantine(backend: Backend, mounts: Sequence[Mount], shown: str) -> Iterator[Quarantine]:
-    """A sandbox for reading one source. A user's image is not used for it: its programs are a stranger's too, and need
-    not be there; the same engine and runtime run this machine's own programs instead."""
+    """A sandbox for reading one source. It never runs in the user's image, whose programs are untrusted and may be
+    missing; the same engine and runtime run this machine's programs."""
     chosen = backend
     if backend.image_id:
         chosen = open_backend(backend.name, runtime=backend.runtime if isinstance(backend, WithRuntime) else None)
@@ -133,7 +133,7 @@ def quarantine(backend: Backend, mounts: Sequence[Mount], shown: str) -> Iterato
 
 @functools.cache
 def program() -> bytes:
-    """A zip of compiled modules that the interpreter inside, which has our version, runs as its main program."""
+    """A zip of compiled modules, which the interpreter inside (of our version) runs as its main program."""
     from packaging import version
 
     package, libraries = Path(__file__).parents[2], Path(version.__file__).parent
@@ -151,25 +151,25 @@ def program() -> bytes:
 
 
 def compiled(path: Path) -> bytes:
-    """The module as a `.pyc` that is not compared with any source; taken from the interpreter's own cache if it is
+    """The module as a `.pyc` that is not compared with its source; taken from the interpreter's cache if it is
     there."""
     code = SourceFileLoader(path.stem, os.fspath(path)).get_code(path.stem)
     return importlib.util.MAGIC_NUMBER + (1).to_bytes(4, "little") + bytes(8) + marshal.dumps(code)
 
 
 def check(found: SourceFound) -> None:
-    """Raises `Malformed` for a value that could mean something else on the host than a name or a number."""
+    """Raises `MalformedAnswer` for a value that the host could take for something else than a name or a number."""
     plan = found.plan
     if not (OID.fullmatch(found.commit) and OID.fullmatch(found.tree_hash) and LANGUAGE.fullmatch(plan.language)):
-        raise Malformed("what is not an object name")
+        raise MalformedAnswer("not an object name")
     if any(path.startswith("/") or {"", ".", ".."} & set(path.split("/")) for path in found.tracked):
-        raise Malformed("a path that leaves the tree")
+        raise MalformedAnswer("a path that leaves the tree")
     if plan.requires_python is not None and not SPECIFIER.fullmatch(plan.requires_python):
-        raise Malformed("what is not a range of versions")
+        raise MalformedAnswer("not a range of versions")
 
 
 def excluded(generated: Sequence[str]) -> bytes:
-    """The content of `info/exclude`: the files that a build generated, which `git status` is not to show."""
+    """The content of `info/exclude`: files that a build generated, so that `git status` does not show them."""
     lines = [
         "__pycache__/",
         "*.pyc",

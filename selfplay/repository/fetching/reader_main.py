@@ -1,4 +1,4 @@
-"""Reads the source that this sandbox is shown, and answers what it is. Inside only."""
+"""Reads the source mounted in this sandbox, and reports what it is. Runs inside only."""
 
 import sys
 from pathlib import Path
@@ -25,7 +25,7 @@ from selfplay.repository.fetching.unreadable_files import first_closed
 
 
 def read(order: ReadOrder) -> ReaderAnswer:
-    """What the order's source is, with its tree checked out."""
+    """Read the order's source, and check out its tree."""
     remove(Path(WORK))
     if order.closed and (path := first_closed(order)):
         return ReaderAnswer(closed=path)
@@ -42,7 +42,7 @@ def read(order: ReadOrder) -> ReaderAnswer:
 
 
 def answer(order: ReadOrder) -> ReaderAnswer:
-    """What `read` returns, or why it cannot."""
+    """Return what `read` returns, or why it failed."""
     try:
         return read(order)
     except Wanted as wanted:

@@ -1,6 +1,6 @@
-"""What is asked of the sandbox in which a stranger's source is read, and what comes back: values, checked by type.
+"""The order for the sandbox in which an untrusted source is read, and its answer: values, checked by type.
 
-The host believes nothing of an answer beyond its types and sizes: the program that gives it has read hostile files.
+The host trusts only the types and sizes of an answer, because the program that gives it has read hostile files.
 """
 
 import dataclasses
@@ -15,8 +15,8 @@ from typing import Any, TypeVar
 from selfplay.untrusted_json import json_value
 
 SOURCE, COMMON, FETCHED, ARCHIVES, LAYER = "/source", "/common", "/fetched", "/archives", "/layer"
-"""Where the sandbox shows, read-only: the folder, the git folder that a worktree or a submodule uses, what was fetched,
-the downloaded archives, a `.git` layer made earlier."""
+"""Where the sandbox mounts, read-only: the folder, the git folder that a worktree or a submodule uses, what was
+fetched, the downloaded archives, an earlier `.git` layer."""
 WORK = "/testbed/work"
 ANSWER, TREE, HISTORY = "/testbed/answer.json", f"{WORK}/tree", f"{WORK}/history"
 MAX_ANSWER = 48 << 20
@@ -24,17 +24,17 @@ MAX_TEXT = 16_384
 MAX_ITEMS = 1_000_000
 MAX_VALUES = 1_500_000  # a value takes some 100 bytes
 SPECIFIER = re.compile(r"[\w.*,<>=!~ +-]{0,200}", re.ASCII)
-"""A range of versions as the host takes it."""
+"""A range of versions, in the form that the host accepts."""
 T = TypeVar("T")
 
 
-class Malformed(Exception):
+class MalformedAnswer(Exception):
     """An answer that is not what was asked for."""
 
 
 @dataclass(frozen=True)
 class Release:
-    """An sdist of one `version` of a project, seen inside at `archive`; empty when it could not be downloaded."""
+    """An sdist of one `version` of a project, mounted at `archive`; empty if it could not be downloaded."""
 
     version: str
     archive: str
@@ -42,15 +42,15 @@ class Release:
 
 @dataclass(frozen=True)
 class ReadOrder:
-    """What is to be read. `kind`: `folder` (a plain folder), `checkout` (a git repository, at HEAD, or at `revision`),
+    """What to read. `kind`: `folder` (a plain folder), `checkout` (a git repository, at HEAD, or at `revision`),
     `fetched` (packs that the host fetched, at `commit` or at `revision`), `releases` (sdists), `tree` (a folder with
-    every file it has), `layer` (the tree `commit` of a `.git` layer).
+    all its files), `layer` (the tree `commit` of a `.git` layer).
 
-    `shown`: the source as messages call it. `git`: the git folder inside, and `subfolder` the part of its tree.
-    `moved`: host folder -> its place inside. `url`: the base of relative submodule URLs. `tags`: the remote's, as
+    `shown`: the source's name in messages. `git`: the git folder inside; `subfolder`: the wanted part of its tree.
+    `moved`: host folder -> its path inside. `url`: the base of relative submodule URLs. `tags`: the remote's, as
     `ls-remote` lists them. `failed`: submodule URL and commit -> why the host could not fetch it. `closed`: look for
-    files that the sandbox's user cannot read. `notes`: what the host has to say already. `dated`: the day on which the
-    last of the releases was uploaded, where the index says so.
+    files that the sandbox's user cannot read. `notes`: the host's notes so far. `dated`: the upload day of the last
+    release, if the index states it.
     """
 
     kind: str
@@ -76,9 +76,9 @@ class BuildPlan:
     """How to build an environment for a tree.
 
     `project`: the tree itself can be installed, with `extras` and dependency `groups`. `requirement_files` and
-    `packages` are installed in addition. `roots`: folders its modules are imported from, for a tree that cannot be
-    installed. `declared`: names of all distributions that the project mentions. `home`: its repository's URL, as its
-    metadata say.
+    `packages` are installed in addition. `roots`: folders from which modules are imported, for a tree that cannot be
+    installed. `declared`: names of all distributions that the project mentions. `home`: its repository's URL, from its
+    metadata.
     """
 
     language: str
@@ -97,9 +97,9 @@ class BuildPlan:
 
 @dataclass(frozen=True)
 class SourceFound:
-    """`commit`: the tidied HEAD; `tree_hash`: its tree; `tracked`: path -> blob id; `revision`: as a person names it;
+    """`commit`: the tidied HEAD; `tree_hash`: its tree; `tracked`: path -> blob id; `revision`: as users name it;
     `version`: the release that the tree claims to be; `notes`: lines for the user; `plan`: how to build it; `dated`:
-    the day of its commit or release, empty when nobody says."""
+    the day of its commit or release, empty if unknown."""
 
     commit: str
     tree_hash: str
@@ -125,8 +125,8 @@ class Submodule:
 
 @dataclass(frozen=True)
 class ReaderAnswer:
-    """One of: what was found, submodules the host is to fetch before it asks again, a file that the sandbox's user
-    cannot read, or the `problem` (a message and a hint) that makes this no source."""
+    """One of: what was found; submodules that the host must fetch before it asks again; a file that the sandbox's user
+    cannot read; or the `problem` (a message and a hint) that makes the source unusable."""
 
     found: SourceFound | None = None
     wanted: tuple[Submodule, ...] = ()
@@ -135,21 +135,21 @@ class ReaderAnswer:
 
 
 def encoded(value: Any) -> bytes:
-    """A value of this module as JSON; undecodable bytes of paths stay what they were."""
+    """A value of this module as JSON; undecodable bytes of paths are kept."""
     return json.dumps(dataclasses.asdict(value)).encode()
 
 
 def decoded(kind: type[T], data: bytes) -> T:
-    """A value of that class from JSON. Raises `Malformed`."""
+    """Parse JSON as a value of class `kind`. Raises `MalformedAnswer`."""
     try:
         return typing.cast(T, checked(kind, json_value(data, values=MAX_VALUES)))
     except ValueError as error:
-        raise Malformed(str(error)) from error
+        raise MalformedAnswer(str(error)) from error
 
 
 def checked(kind: Any, value: Any) -> Any:
-    """`value` as that type: a class of this module, text, a truth value, a tuple or a mapping of one type, or None.
-    Raises `Malformed`."""
+    """Return `value` as type `kind`: a class of this module, str, bool, a tuple or a mapping of one type, or None.
+    Raises `MalformedAnswer`."""
     origin, inner = typing.get_origin(kind), typing.get_args(kind)
     if origin in (typing.Union, types.UnionType):
         chosen = next(one for one in inner if one is not type(None))
@@ -157,7 +157,7 @@ def checked(kind: Any, value: Any) -> Any:
     if dataclasses.is_dataclass(kind) and isinstance(value, dict):
         hints = typing.get_type_hints(kind)
         if set(value) != set(hints):
-            raise Malformed(f"not the fields of {kind}")
+            raise MalformedAnswer(f"not the fields of {kind}")
         return kind(**{name: checked(hint, value[name]) for name, hint in hints.items()})  # type: ignore[operator]
     if origin is tuple and isinstance(value, list) and len(value) <= MAX_ITEMS:
         return tuple(checked(inner[0], item) for item in value)
@@ -167,4 +167,4 @@ def checked(kind: Any, value: Any) -> Any:
         return value
     if kind is str and isinstance(value, str) and len(value) <= MAX_TEXT and "\0" not in value:
         return value
-    raise Malformed(f"{str(value)[:60]!r} is not {kind}")
+    raise MalformedAnswer(f"{str(value)[:60]!r} is not {kind}")

@@ -1,6 +1,6 @@
-"""Runs one program with bounds: its time, what is kept of its output, and, where asked, its memory and file size.
+"""Runs one program with limits on its time, on the output that is kept and, optionally, on its memory and file size.
 
-Used for git alone, on the host and inside a sandbox, so it imports nothing but the standard library and `host`.
+Used only for git, on the host and inside a sandbox, so it imports only the standard library and `host`.
 """
 
 import os
@@ -21,8 +21,8 @@ BLOCK = 1 << 16
 
 @dataclass(frozen=True)
 class ProgramBounds:
-    """`seconds` of wall time, `output` bytes of stdout. `memory` and `file` bytes hold for each process that the
-    program starts; 0 is no limit."""
+    """`seconds` of wall time, `output` bytes of stdout. `memory` and `file` limit, in bytes, each process that the
+    program starts; 0 means no limit."""
 
     seconds: float = 300.0
     output: int = 64 << 20
@@ -37,9 +37,8 @@ class OutOfBounds(Exception):
 def execute(
     command: Sequence[str], cwd: Path, stdin: bytes, env: Mapping[str, str | None], bounds: ProgramBounds
 ) -> tuple[int, bytes, str]:
-    """(exit status, stdout, the end of stderr). `env` adds to this process's environment, and takes what is None
-    away. Raises `OutOfBounds`, and
-    `OSError` when the program cannot be started."""
+    """(exit status, stdout, the end of stderr). `env` is added to this process's environment; names whose value is None
+    are removed. Raises `OutOfBounds`, and `OSError` when the program cannot be started."""
     words = list(command)
     given_env = {name: value for name, value in {**os.environ, **env}.items() if value is not None}
     if bounds.memory or bounds.file:
@@ -89,7 +88,7 @@ def _output(process: subprocesses.Process, bounds: ProgramBounds) -> tuple[bytes
 
 
 def _end(process: subprocesses.Process) -> None:
-    """Kill what is left of the program and its children, and close its streams."""
+    """Kill the program with its children, and close its streams."""
     if process.poll() is None:
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()

@@ -1,7 +1,7 @@
-"""Releases whose sdist holds no tests: the project's repository is read instead, at the tag of the release.
+"""Handles releases whose sdist contains no tests: the project's repository is read instead, at the release's tag.
 
-The URL comes from the release's metadata, which its authors wrote, as they did the code that is to be built. It is used
-only when it names a repository on one of a few well-known hosts, and it is said in the log.
+The URL comes from the release's metadata, written by the same authors as the code to be built. It is used only if it
+names a repository on one of a few well-known hosts, and it is logged.
 """
 
 import re
@@ -38,7 +38,7 @@ TAGS = (
 
 @dataclass(frozen=True)
 class Where:
-    """Where sources are read: the sandboxes, a working folder, the kept downloads, and who is told."""
+    """How sources are read: the sandboxes, a working folder, the kept downloads, and the progress callback."""
 
     backend: Backend
     work: Path
@@ -50,8 +50,8 @@ class Where:
 def reading_tested(
     source: Source, where: Where, releases: int, *, as_it_is: bool = False
 ) -> Iterator[tuple[str, SourceFound, Quarantine]]:
-    """The source as messages call it, what it holds, and its sandbox; of a release without tests its repository's.
-    `as_it_is`: never that. Raises `SourceError`, and `NoTests` when the release names no repository."""
+    """The source's name for messages, what it contains, and its sandbox; for a release without tests, its repository's.
+    `as_it_is`: never use the repository. Raises `SourceError`, and `NoTests` if the release names no repository."""
     with _read(source, where, where.work, releases) as (found, inside):
         if as_it_is or not isinstance(source, PypiSource) or may_hold_tests(found.tracked, found.plan.language):
             yield str(source), found, inside
@@ -76,14 +76,14 @@ def _read(
 
 
 def may_hold_tests(paths: Iterable[str], language: str) -> bool:
-    """Whether a Python tree has a file that could be a test; any tree of another language."""
+    """Whether a Python tree has a file that could be a test; always true for other languages."""
     return language != "python" or any(
         path.endswith(".py") and MAYBE_TESTS.fullmatch(path) and not HELPERS.fullmatch(path) for path in paths
     )
 
 
 def home_of(source: PypiSource, found: SourceFound) -> str:
-    """The URL of the release's repository, checked again: a sandbox gave it. Raises `NoTests`."""
+    """The URL of the release's repository, checked again because it comes from a sandbox. Raises `NoTests`."""
     url = repository_url(found.plan.home)
     if not url:
         raise NoTests(
@@ -94,7 +94,7 @@ def home_of(source: PypiSource, found: SourceFound) -> str:
 
 
 def at_tag(store: GitDir, url: str, name: str, version: str) -> GitSource:
-    """The repository at the tag of this version. Raises `SourceError` when it does not answer, or has no such tag."""
+    """The repository at the tag of this version. Raises `SourceError` if it does not answer, or has no such tag."""
     without = f"the sdist of {name} {version} holds no tests, and its repository {url}"
     source, lines = located(store, GitSource(url))
     tags = {line.partition("\trefs/tags/")[2].removesuffix("^{}") for line in lines}

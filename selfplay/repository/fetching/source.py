@@ -51,7 +51,7 @@ class PypiSource:
 
 @dataclass(frozen=True)
 class ImageSource:
-    """A folder of the image that sandboxes run; with `path` None it is searched."""
+    """A folder of the sandboxes' image; with `path` None it is searched for."""
 
     path: str | None = None
 
@@ -63,7 +63,7 @@ Source = PathSource | GitSource | PypiSource | ImageSource
 
 
 def parse_source(text: str) -> Source:
-    """The source that `text` names. Raises `SourceError` saying what is wrong with it; does not use the network."""
+    """The source that `text` names. Raises `SourceError` with the reason; does not use the network."""
     if not text.strip() or "\0" in text or "\n" in text:
         raise SourceError(f"{text!r} is not a source", FORMS)
     if text.startswith("pypi:"):
@@ -89,7 +89,7 @@ def parse_source(text: str) -> Source:
 
 
 def is_list(text: str) -> bool:
-    """Whether what a user typed names a file: no source is one, so it is a list of sources."""
+    """Whether the user's argument names a file: it is then a list of sources, because no source is a file."""
     path = Path(text).expanduser()
     return _can_be_looked_up(path) and path.is_file()
 
@@ -135,7 +135,7 @@ def _url(text: str, scheme: str) -> GitSource:
 
 
 def _split_rev(location: str, text: str) -> tuple[str, str | None]:
-    """Split at the last '@' that ends a path segment's name (so `/@scope/x` keeps its '@')."""
+    """Split at the last '@' in the last path segment that follows a name (so `/@scope/x` keeps its '@')."""
     match = re.match(r"^(.*[^/])@([^@]*)$", location)
     if not match:
         return location, None

@@ -1,10 +1,11 @@
-"""Which submodules of a stranger's repository the host fetches, from where and as whom: decided here and nowhere else.
+"""Decides which submodules of an untrusted repository the host fetches, from where and as which user. No other module
+decides this.
 
-A `.gitmodules` is a stranger's, the credentials and the networks of this machine are the user's. So a submodule comes
-from the very host that the user named, as the user, if it is of the same owner there (a stranger on a large host must
-not reach what the user can read there): the first part of the path at a forge, the whole folder where the path is that
-of a machine's file. From a public host it comes over https and as nobody; and from nowhere else. No redirection is
-followed, which could lead elsewhere after all.
+A `.gitmodules` is untrusted, while the credentials and networks of this machine are the user's. So a submodule is
+fetched with the user's rights only from the host that the user named, and only if it has the same owner there, so that
+a stranger on a large host cannot reach what the user can read. The owner is the first part of the path at a forge, or
+the whole folder if the path is that of a file on a machine. From other public hosts it is fetched over https and
+without credentials; from anywhere else not at all. No redirect is followed, because it could lead elsewhere.
 """
 
 import os
@@ -28,13 +29,14 @@ KEPT = re.compile(
     r"PATH|TMPDIR|LD_LIBRARY_PATH|https?_proxy|all_proxy|no_proxy|SSL_CERT_FILE|SSL_CERT_DIR|GIT_SSL_CAINFO|GIT_EXEC_PATH",
     re.IGNORECASE,
 )
-"""The variables that a fetch as nobody has: how this machine reaches others and whom it believes, none of a user."""
+"""The variables of a fetch without credentials: how this machine connects and which certificates it trusts; none of a
+user."""
 AS_NOBODY = {"credential.helper": "", "http.emptyAuth": "false", "http.sslVerify": "true"}
 
 
 @dataclass(frozen=True)
 class Remote:
-    """Where a URL leads. `port`: None is what ssh is configured for. `owner`: see `_owner`."""
+    """A URL's target. `port`: None means what ssh is configured for. `owner`: see `_owner`."""
 
     scheme: str
     user: str
@@ -43,7 +45,7 @@ class Remote:
     owner: str = ""
 
     def is_at(self, source: "Remote | None") -> bool:
-        """Whether this is the source's own host and owner, and no other user of it than the source's."""
+        """Whether this is the source's own host and owner, with no other user than the source's."""
         if source is None or (self.scheme, self.host, self.port) != (source.scheme, source.host, source.port):
             return False
         if not self.owner or self.owner != source.owner:
@@ -52,7 +54,7 @@ class Remote:
 
 
 def remote_of(url: str) -> Remote | None:
-    """Where a URL leads; None where it is not one of a remote repository, or one that programs may read differently."""
+    """The target of a URL; None if it is not the URL of a remote repository, or if programs may read it differently."""
     if len(url) > MAX_URL:
         return None
     if found := URL.fullmatch(url):
@@ -71,16 +73,16 @@ def remote_of(url: str) -> Remote | None:
 
 
 def _path(url: str, scheme: str, user: str | None) -> str:
-    """The path of a URL: over ssh that of a file, from the root of the machine on; at a forge, where everybody is
-    `git`, OWNER/NAME as everywhere."""
+    """The path of a URL. Over ssh, it is an absolute file path; at a forge, where every user is `git`, it is OWNER/NAME
+    as in other URLs."""
     path = url.split("/", 3)[3].lstrip("/")
     forge = user == FORGE and len(_parts(path)) == 2
     return path if scheme.lower() != "ssh" or forge else f"/{path}"
 
 
 def _owner(path: str) -> str:
-    """Whose a repository is: of a path of two or more parts the first one, of an absolute path the folder that holds
-    it; nobody's where the path goes up or is odd."""
+    """The owner of a repository: the first part of a path of two or more parts, the folder of an absolute path; empty
+    if the path goes up or is unusual."""
     parts = _parts(path)
     if len(parts) < 2 or {"..", "."} & set(parts) or "%" in path:
         return ""
@@ -92,8 +94,8 @@ def _parts(path: str) -> list[str]:
 
 
 def receive_submodule(store: GitDir, url: str, commit: str, source: str) -> str:
-    """Fetch one commit of a repository that a stranger's `.gitmodules` names; returns why not, or nothing. `source`:
-    the URL that the user named, empty for a folder of this machine."""
+    """Fetch one commit of a repository that an untrusted `.gitmodules` names; returns why not, or an empty text.
+    `source`: the URL that the user named, empty for a folder of this machine."""
     if not source:
         return f"is not fetched for a folder of this machine: {GET}"
     remote = remote_of(url)
@@ -116,21 +118,21 @@ def receive_submodule(store: GitDir, url: str, commit: str, source: str) -> str:
 
 
 def _public_addresses(remote: Remote) -> tuple[str, tuple[str, ...]]:
-    """Why nobody may ask another host than the source's, or nothing, and its addresses."""
+    """Why the host may not be asked without credentials, or an empty text; and its addresses."""
     if remote.scheme != "https" or remote.user:
-        return "from another host or owner than the source's, only https without a user is", ()
+        return "for a host or owner other than the source's, only https without a user is allowed", ()
     try:
         found = socket.getaddrinfo(remote.host, remote.port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
         return f"{remote.host} has no address", ()
     addresses = tuple(dict.fromkeys(str(one[4][0]) for one in found))
     if not addresses or not all(map(is_public, addresses)):
-        return f"{remote.host} is no public host", ()
+        return f"{remote.host} is not a public host", ()
     return "", addresses
 
 
 def _pinned(remote: Remote, addresses: tuple[str, ...]) -> dict[str, str]:
-    """The addresses that were looked at are those that are used, whatever the name means a moment later."""
+    """The settings that make git use exactly the checked addresses, even if the name changes its meaning."""
     if ":" in remote.host or remote.host in addresses:
         return {}
     shown = ",".join(f"[{address}]" if ":" in address else address for address in addresses)
@@ -138,6 +140,6 @@ def _pinned(remote: Remote, addresses: tuple[str, ...]) -> dict[str, str]:
 
 
 def _nobodys_environment() -> dict[str, str | None]:
-    """No home (of a `.netrc`), no agent, no certificate, no settings: what is None is taken away."""
+    """An environment without a home (for `.netrc`), agent, certificate or settings: None removes a variable."""
     removed: dict[str, str | None] = {name: None for name in os.environ if not KEPT.fullmatch(name)}
     return {**removed, "HOME": os.devnull, "GIT_ALLOW_PROTOCOL": "https"}

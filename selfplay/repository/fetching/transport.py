@@ -1,9 +1,9 @@
-"""Receives the packs of a remote repository into a store of ours: on the host, since credentials live here.
+"""Receives packs of a remote repository into a store of ours: on the host, because the credentials are here.
 
-Nothing is unpacked: a pack stays one file, and what git does with it to index it has bounds on memory, file size and
-time. No local repository is ever read here, whatever a server redirects to or a user's configuration rewrites a URL to.
-git itself follows no redirect: it would go on to any host, this machine's own too, with the user's credentials for that
-one. A source may be sent on within the host that the user named; where else it is sent is told, and asked for by name.
+Nothing is unpacked: a pack stays one file, and git indexes it with limits on memory, file size and time. No local
+repository is read here, even if a server redirects to one or the user's configuration rewrites a URL to one. git
+follows no redirect: it would go to any host, including this machine, with the user's credentials for that host. A
+redirect within the named host is followed here; any other one is an error that asks the user to name the address.
 """
 
 import os
@@ -19,7 +19,7 @@ from selfplay.repository.fetching.source import GitSource
 from selfplay.repository.network.hosts import AUTHORITY, address_of
 
 DEPTH = 200
-"""As many commits are kept behind HEAD; one more is fetched."""
+"""Commits kept behind HEAD; one more is fetched."""
 FETCHING = ProgramBounds(seconds=1800.0, output=1 << 20, memory=4 << 30, file=4 << 30)
 ASKING = ProgramBounds(seconds=120.0, output=16 << 20, memory=4 << 30, file=64 << 20)
 REMOTE_ONLY: Mapping[str, str | None] = {"GIT_ALLOW_PROTOCOL": "https:http:ssh"}
@@ -35,8 +35,8 @@ ASKED = "/info/refs?service=git-upload-pack"
 
 
 def located(store: GitDir, source: GitSource) -> tuple[GitSource, tuple[str, ...]]:
-    """The source at the address where it answers, and its tags as `ls-remote` lists them; none when it does not answer.
-    Raises `SourceError` where it is sent on to another host."""
+    """The source at the address where it answers, and its tags as `ls-remote` lists them; no tags if it does not
+    answer. Raises `SourceError` if it redirects to another host."""
     for _ in range(MOST_MOVES):
         try:
             return source, listed(store, source.url, "--tags", env=TRACED)
@@ -45,15 +45,15 @@ def located(store: GitDir, source: GitSource) -> tuple[GitSource, tuple[str, ...
             if not places:
                 return source, ()
         source = replace(source, url=_within(source, places[-1]))
-    raise SourceError(f"{source} is sent on again and again", CHECK)
+    raise SourceError(f"{source} redirects again and again", CHECK)
 
 
 def _within(source: GitSource, location: str) -> str:
-    """The URL to which a server sends on, if that is on its own host: at the same port, or at that of https instead of
-    http's. Raises `SourceError`."""
+    """The URL to which a server redirects, if it is on its own host: at the same port, or at https instead of http.
+    Raises `SourceError`."""
     try:
         place = urljoin(source.url + ASKED, location)
-    except ValueError:  # it is no URL
+    except ValueError:  # not a URL
         place = location
     url = place.removesuffix(ASKED)
     user = source.url.split("/")[2].rpartition("@")[0]
@@ -63,13 +63,13 @@ def _within(source: GitSource, location: str) -> str:
     same = here and there and here.host == there.host and (ports[0] == ports[1] or ports == (80, 443))
     down = source.url[:6].lower() == "https:" != url[:6]
     if not same or down or url == place or not PLAIN_URL.fullmatch(plain):
-        raise SourceError(f"{source} is sent on to {plain[:300]!r}", "Name that address yourself if you want it.")
+        raise SourceError(f"{source} redirects to {plain[:300]!r}", "Name that address yourself if you want it.")
     return url
 
 
 def receive(store: GitDir, source: GitSource) -> str:
-    """Fetch HEAD or `source.rev`, some way back; returns its commit or tag, empty when `source.rev` is to be looked up
-    among all that was fetched. Raises `SourceError`."""
+    """Fetch HEAD or `source.rev`, with some history; returns its commit or tag, empty if `source.rev` must be looked up
+    among everything fetched. Raises `SourceError`."""
     try:
         fetch_exact(store, source.url, [source.rev or "HEAD"], FETCHING, f"--depth={DEPTH + 1}")
         return _fetched(store)
@@ -92,7 +92,7 @@ def listed(store: GitDir, url: str, *what: str, env: Mapping[str, str | None] = 
 
 
 def _straight(url: str) -> dict[str, str]:
-    """No redirect, whatever the user's own configuration says of hosts and paths."""
+    """Settings that follow no redirect, whatever the user's configuration says about hosts and paths."""
     return {f"http.{url}.followRedirects": "false"}
 
 
@@ -106,8 +106,8 @@ def fetch_exact(
     env: Mapping[str, str | None] = REMOTE_ONLY,
     user_config: bool = True,
 ) -> None:
-    """Fetch refs or commits by exact names; where they pointed is written to one file, so that a remote with a million
-    refs makes none here. Raises `GitError`."""
+    """Fetch refs or commits by exact names. Their targets are written to one file, so that a remote with a million refs
+    creates none here. Raises `GitError`."""
     words = ["fetch", "--quiet", "--no-tags", *options, "--stdin", "--end-of-options", url]
     names = b"".join(os.fsencode(name) + b"\n" for name in wanted)
     store.run(

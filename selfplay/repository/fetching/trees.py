@@ -1,4 +1,4 @@
-"""Looks at a git tree before anything is made of it: can a disk hold its files, under their names? Inside only."""
+"""Checks a git tree before it is used: can a disk hold its files, under their names? Inside only."""
 
 import os
 from collections.abc import Iterator
@@ -10,16 +10,16 @@ from selfplay.repository.fetching.local import MAX_DEPTH, MAX_ENTRIES, MAX_TREE_
 from selfplay.repository.fetching.running import OutOfBounds, ProgramBounds
 
 LISTING = ProgramBounds(seconds=15.0, output=64 << 20)
-"""A tree of a few hundred bytes can name more files than fit on any disk, or none at all in as many folders."""
+"""A tree of a few hundred bytes can name more files than fit on any disk, or as many folders without files."""
 
 
 _KNOWN: dict[str, tuple[TreeEntry, ...]] = {}
-"""Object name of a tree -> what it holds; a run looks at the same few again and again."""
+"""Object name of a tree -> its entries; a run looks at the same few again and again."""
 
 
 def measured(store: GitDir, tree: str) -> tuple[TreeEntry, ...]:
-    """Every file, link and submodule of the tree, or commit, of that object name, once it is known that a disk can hold
-    them under their names. Raises `SourceError`."""
+    """Every file, link and submodule of the tree or commit of this name, after checking that a disk can hold them under
+    their names. Raises `SourceError`."""
     if tree not in _KNOWN:
         _KNOWN[tree] = _listed(store, tree)
     return _KNOWN[tree]
@@ -29,7 +29,7 @@ def _listed(store: GitDir, treeish: str) -> tuple[TreeEntry, ...]:
     try:
         listing = store.run("ls-tree", "-r", "-l", "-z", "--full-tree", treeish, bounds=LISTING)
     except GitError as error:
-        if isinstance(error.__cause__, OutOfBounds) or error.status < 0:  # or git died of it
+        if isinstance(error.__cause__, OutOfBounds) or error.status < 0:  # or git died because of it
             why = error.__cause__ or "git gives up"
             raise SourceError(f"its tree has too much to be listed: {why}", "Name a part of it.") from error
         raise
@@ -49,7 +49,8 @@ def _listed(store: GitDir, treeish: str) -> tuple[TreeEntry, ...]:
 
 
 def _check_names(paths: list[str]) -> None:
-    """Raises `SourceError` for a name that is no file's, that two entries have, or that is a file's and a folder's."""
+    """Raises `SourceError` for a name that no file can have, that two entries share, or that is both a file and a
+    folder."""
     files, folders = set(paths), set()
     for path in paths:
         parts = path.split("/")

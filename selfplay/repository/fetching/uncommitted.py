@@ -1,4 +1,4 @@
-"""What of a checkout's files is not committed, and so not taken: one note for the user. Inside only."""
+"""Reports a checkout's uncommitted changes, which are not taken: one note for the user. Inside only."""
 
 import os
 import stat
@@ -16,18 +16,18 @@ IGNORING = (".gitignore", ".gitattributes")
 
 
 def uncommitted(store: GitDir, head: str, order: ReadOrder) -> tuple[str, ...]:
-    """One note when tracked files differ from HEAD or untracked ones exist, compared with our git settings."""
+    """One note when tracked files differ from HEAD or untracked ones exist, under our git settings."""
     root, inside = Path(SOURCE), order.subfolder
     if not os.path.lexists(root / ".git"):
         return ()
     if pipe := _pipe(root):
-        return (f"whether there are uncommitted changes is not known: {pipe} is no regular file",)
+        return (f"whether there are uncommitted changes is not known: {pipe} is not a regular file",)
     try:
         measured(store, store.tree_of(head))
     except (SourceError, GitError):
         if inside == ".":
             raise
-        return ()  # only a part of it is wanted
+        return ()  # only a part of it is used
     index = store.path / "status-index"
     try:
         store.run("read-tree", head, index=index, bounds=STATUS)
@@ -48,7 +48,7 @@ def uncommitted(store: GitDir, head: str, order: ReadOrder) -> tuple[str, ...]:
 
 
 def _pipe(root: Path) -> str:
-    """A pipe, a socket or a device that git would open, and wait for."""
+    """The first pipe, socket or device that git would open, and wait for."""
     for folder, name, mode in walk(root, skipped=frozenset({".git"}), most=MAX_OBJECTS):
         if name in IGNORING and not stat.S_ISREG(mode) and not stat.S_ISLNK(mode) and not stat.S_ISDIR(mode):
             return (folder / name).relative_to(root).as_posix()

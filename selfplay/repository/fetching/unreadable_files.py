@@ -1,7 +1,8 @@
-"""Which files of a source the sandbox's user cannot read, and has to: the host then copies the source. Inside only.
+"""Finds files of a source that are needed but that the sandbox's user cannot read: the host then copies the source.
+Inside only.
 
-Of a git repository that is its git folder and what the commit tracks: files that are ignored or new are not taken, so
-a folder of runs that only their owner reads is no reason to copy a checkout.
+Of a git repository, only its git folder and the files of the commit are needed. Ignored and new files are not taken, so
+unreadable ones among them do not make the host copy a checkout.
 """
 
 import os
@@ -18,11 +19,11 @@ from selfplay.repository.fetching.reading import COMMON, SOURCE, ReadOrder
 from selfplay.repository.fetching.trees import measured
 
 MOST = 10_000
-"""So many files are looked at; where more are closed, the source is copied."""
+"""Number of files checked; if more are unreadable, the source is copied."""
 
 
 def first_closed(order: ReadOrder) -> str:
-    """The first file or folder that is needed and cannot be read; empty when all can be."""
+    """The first needed file or folder that cannot be read; empty if all can be read."""
     found = list(islice(unreadable(Path(SOURCE)), MOST))
     if path := next(unreadable(Path(COMMON)), ""):
         return path
@@ -33,7 +34,7 @@ def first_closed(order: ReadOrder) -> str:
 
 
 def unreadable(root: Path) -> Iterator[str]:
-    """The files and folders below `root` that this process cannot read; `.` for itself."""
+    """The files and folders below `root` that this process cannot read; `.` for `root` itself."""
     if not os.path.lexists(root):
         return
     if not os.access(root, os.R_OK | os.X_OK):
@@ -46,15 +47,15 @@ def unreadable(root: Path) -> Iterator[str]:
 
 
 def _tracked(order: ReadOrder) -> tuple[frozenset[str], frozenset[str]] | None:
-    """(what HEAD holds with the folders around it, its submodules); None where the files themselves are taken, or
-    nothing is known."""
+    """(HEAD's files with the folders around them; its submodules). None if the files themselves are taken, or nothing
+    is known."""
     try:
         source = adopt(Path(order.git), Path(tempfile.mkdtemp(), "closed.git"), order.moved)
         head = source.line("rev-parse", "--verify", "--quiet", "HEAD^{tree}")
         measured(source, head)
         entries = list(source.entries(head))
     except (SourceError, GitError, OSError):
-        return None  # what is wrong is said when it is read
+        return None  # reading it will report the error
     around = {str(folder) for entry in entries for folder in PurePosixPath(entry.path).parents}
     tracked = frozenset(around | {entry.path for entry in entries})
     modules = frozenset(entry.path for entry in entries if entry.mode == "160000")

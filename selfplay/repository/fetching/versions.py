@@ -1,4 +1,4 @@
-"""The release that a commit claims to be, from the names of tags, and its day. Inside only."""
+"""Finds the release that a commit claims to be, from names of tags, and its day. Inside only."""
 
 from datetime import UTC, datetime
 
@@ -10,7 +10,7 @@ MAX_VERSION = 200
 
 
 def version_from_tags(store: GitDir, tags: list[str], commit: str) -> str | None:
-    """The newest release tagged in the fetched history of `commit`, else the newest tagged at all. `tags`: as
+    """The newest release tagged in the fetched history of `commit`, else the newest release tagged at all. `tags`: as
     `ls-remote` lists them."""
     try:
         past = set(store.line("rev-list", commit).split())
@@ -19,7 +19,7 @@ def version_from_tags(store: GitDir, tags: list[str], commit: str) -> str | None
     named: dict[str, str] = {}
     for line in tags:
         oid, _, name = line.partition("\trefs/tags/")
-        named[name.removesuffix("^{}")] = oid  # the peeled line of an annotated tag follows and wins
+        named[name.removesuffix("^{}")] = oid  # the peeled line of an annotated tag comes later and wins
     versions = {name: version for name in named if (version := _tag_version(name))}
     reached = [version for name, version in versions.items() if named[name] in past]
     best = max(reached or versions.values(), default=None)
@@ -27,7 +27,7 @@ def version_from_tags(store: GitDir, tags: list[str], commit: str) -> str | None
 
 
 def day_of(store: GitDir, commit: str) -> str:
-    """The day on which the commit was made, as it says; empty when it says none."""
+    """The day of the commit, as it states; empty if it states none."""
     try:
         return datetime.fromtimestamp(int(store.line("log", "-1", "--format=%ct", commit)), UTC).date().isoformat()
     except (GitError, ValueError, OverflowError, OSError):

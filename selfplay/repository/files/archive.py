@@ -1,9 +1,8 @@
-"""Unpack a source distribution that may be hostile: bounded, inside its folder, only files, folders and inner links.
-Runs in a sandbox only, whose limits hold for what the archive's own reader takes.
+"""Unpacks a source distribution that may be hostile: with limits, inside its folder, and only files, folders and inner
+links. Runs in a sandbox only, whose limits also bound the memory of the archive reader.
 
-The standard library's extraction filter is not used: Debian 12's Python (3.11.2) does not have it, and it stops at the
-first bad member, while dropping that member with a note serves the user better. Everything that the filter refuses is
-refused here too.
+The standard library's extraction filter is not used: Debian 12's Python (3.11.2) lacks it, and it stops at the first
+bad member, while this code drops the member and notes it. Everything that the filter refuses is refused here too.
 """
 
 import os
@@ -26,7 +25,7 @@ MAX_MEMBERS = 50_000
 MAX_DEPTH = 100
 MAX_NOTES = 1_000
 MEMORY = 1 << 30
-"""What reading one archive may take: headers of any size are read whole."""
+"""Memory for reading one archive: headers of any size are read whole."""
 
 
 @dataclass
@@ -37,7 +36,7 @@ class _Unpacking:
     size: int = 0
 
     def place(self, name: str) -> Path | None:
-        """The path for a member, with its folders made; None (and a note) for a forbidden name."""
+        """The path for a member, with its folders created; None (and a note) for a forbidden name."""
         self.members += 1
         if self.members > MAX_MEMBERS:
             raise SourceError(f"the archive has more than {MAX_MEMBERS} members")
@@ -76,7 +75,7 @@ class _Unpacking:
         path.chmod(0o755 if executable else 0o644)
 
     def count(self, size: int) -> None:
-        """Count bytes that are written. A hard link counts too: it becomes a file of its own."""
+        """Count written bytes. A hard link counts too, because it becomes a separate file."""
         self.size += size
         if self.size > MAX_BYTES:
             raise SourceError(f"the archive unpacks to more than {MAX_BYTES} bytes")
@@ -85,7 +84,7 @@ class _Unpacking:
 def unpack(archive: Path, target: Path) -> list[str]:
     """Unpack a `.tar.*` or `.zip` sdist into `target`, without its single top folder; returns notes on dropped members.
 
-    Raises `SourceError` for a file that is not such an archive or that exceeds the caps.
+    Raises `SourceError` for a file that is not such an archive, or exceeds the limits.
     """
     target.mkdir(parents=True, exist_ok=True)
     unpacking = _Unpacking(target.resolve())
@@ -109,7 +108,7 @@ def unpack(archive: Path, target: Path) -> list[str]:
 
 @contextmanager
 def _memory(most: int) -> Iterator[None]:
-    """Limit what this process may still allocate."""
+    """Limit the memory that this process may still allocate."""
     before = resource.getrlimit(resource.RLIMIT_DATA)
     resource.setrlimit(resource.RLIMIT_DATA, (most, before[1]))
     try:
@@ -139,7 +138,7 @@ def _untar(archive: Path, unpacking: _Unpacking) -> None:
 
 
 def _drop_links_that_lead_out(links: dict[Path, str], unpacking: _Unpacking) -> None:
-    """Drop links that stay inside by their own text but lead outside through other links."""
+    """Drop links whose text stays inside but that lead outside through other links."""
     for path, name in links.items():
         if not Path(os.path.realpath(path)).is_relative_to(unpacking.target):
             path.unlink()

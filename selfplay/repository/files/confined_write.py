@@ -1,8 +1,7 @@
-"""Writing below one folder of ours by names that strangers chose: component by component, never through a link.
+"""Writes files below one of our folders under untrusted names: component by component, never through a link.
 
-Every folder is opened relative to its parent's descriptor and refused when it is a link, so no name, and no link that
-was written earlier, leads anywhere else. What is written is owned by us, or by the uid that is given, with the mode
-0644 or 0755 and nothing else.
+Every folder is opened relative to its parent's descriptor and refused if it is a link, so no name and no earlier link
+leads elsewhere. Everything written is owned by us, or by the given uid, and has the mode 0644 or 0755.
 """
 
 import contextlib
@@ -19,7 +18,7 @@ from selfplay.sandbox import MIB
 DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 LATEST = (1 << 33) * 10**9
-"""Times of files are held between 1970 and 2242: file systems differ in what they do with others."""
+"""File times are limited to 1970 to 2242, because file systems treat others differently."""
 REFUSED_NAMES = (errno.EILSEQ, errno.EINVAL, errno.ENAMETOOLONG)
 Names = tuple[bytes, ...]
 PAGE = 4096
@@ -27,9 +26,9 @@ ZEROS = bytes(MIB)
 
 
 class Beneath:
-    """The folder `root`, opened. `owner`: (uid, gid) of what is written, where this process may give it away.
+    """The folder `root`, opened. `owner`: (uid, gid) of what is written, if this process may change owners.
 
-    It keeps the folders of the last path open, as entries come folder by folder. Not for several threads.
+    It keeps the folders of the last path open, because entries come folder by folder. Not thread-safe.
     """
 
     def __init__(self, root: Path, owner: tuple[int, int] | None = None) -> None:
@@ -37,7 +36,7 @@ class Beneath:
         self._owner = owner if os.geteuid() == 0 else None
         self._open: list[tuple[bytes, int]] = []
         self.made = 0
-        """How many folders were made."""
+        """The number of folders that were created."""
 
     def __enter__(self) -> "Beneath":
         return self
@@ -47,14 +46,13 @@ class Beneath:
         os.close(self._root)
 
     def adopt(self) -> None:
-        """Give the folder itself the mode and the owner of what is written below it."""
+        """Give the folder itself the mode and owner of its contents."""
         self._settle(self._root, 0o755)
 
     def folder(self, names: Names, *, make: bool = True) -> int:
-        """A descriptor of that folder, valid until the next call; what is missing of it is made.
+        """A descriptor of this folder, valid until the next call; missing folders are created.
 
-        Raises `BadStream` where a file or a link is in the way, FileNotFoundError when it is missing and not to be
-        made.
+        Raises `BadStream` if a file or a link is in the way, `FileNotFoundError` if it is missing and `make` is False.
         """
         same = 0
         while same < min(len(names), len(self._open)) and self._open[same][0] == names[same]:
@@ -67,7 +65,7 @@ class Beneath:
         return here
 
     def file(self, names: Names, content: Iterator[bytes], *, executable: bool, mtime_ns: int) -> None:
-        """Write one new file. Raises `BadStream` when there is something of that name."""
+        """Write a new file. Raises `BadStream` if the name exists."""
         with self._named(names):
             descriptor = os.open(names[-1], NEW_FILE, 0o600, dir_fd=self.folder(names[:-1]))
         try:
@@ -79,7 +77,7 @@ class Beneath:
             os.close(descriptor)
 
     def link(self, names: Names, target: bytes) -> None:
-        """Make one link; whether it may be is the caller's to decide. Raises `BadStream` as for a file."""
+        """Create a link; the caller decides whether it is allowed. Raises `BadStream` if the name exists."""
         folder = self.folder(names[:-1])
         with self._named(names):
             os.symlink(target, names[-1], dir_fd=folder)
@@ -87,11 +85,11 @@ class Beneath:
             os.chown(names[-1], *self._owner, dir_fd=folder, follow_symlinks=False)
 
     def take(self, file: Path, names: Names) -> None:
-        """Move a file of ours on the same disk here."""
+        """Move one of our files here, on the same disk."""
         os.rename(file, names[-1], dst_dir_fd=self.folder(names[:-1]))
 
     def has_file(self, names: Names) -> bool:
-        """Whether there is a regular file of that name, reached through no link."""
+        """Whether a regular file of this name exists, reached through no link."""
         try:
             mode = os.stat(names[-1], dir_fd=self.folder(names[:-1], make=False), follow_symlinks=False).st_mode
         except (OSError, BadStream):
@@ -114,7 +112,7 @@ class Beneath:
         return folder
 
     def _settle(self, descriptor: int, mode: int) -> None:
-        """Mode and owner of something new; the mode comes last, as giving a file away may change it."""
+        """Set mode and owner of something new; the mode last, since changing the owner may change it."""
         if self._owner:
             os.fchown(descriptor, *self._owner)
         os.fchmod(descriptor, mode)
@@ -128,7 +126,7 @@ class Beneath:
         try:
             yield
         except FileExistsError as error:
-            raise BadStream(f"{shown(b'/'.join(names))} is there twice") from error
+            raise BadStream(f"{shown(b'/'.join(names))} occurs twice") from error
         except OSError as error:
             if error.errno not in REFUSED_NAMES:
                 raise
@@ -136,7 +134,7 @@ class Beneath:
 
 
 def _write_sparse(descriptor: int, content: Iterator[bytes]) -> None:
-    """Write a new file, and leave its blocks of zeros as holes: they take no place on the disk."""
+    """Write a new file, with blocks of zeros as holes, which take no disk space."""
     size = 0
     for block in content:
         size += len(block)
@@ -154,7 +152,7 @@ def write_all(descriptor: int, block: bytes) -> None:
 
 
 def blocks(stream: IO[bytes], size: int) -> Iterator[bytes]:
-    """Exactly `size` bytes of a stream in pieces of at most 1 MiB. Raises `BadStream` where it ends before."""
+    """Exactly `size` bytes of a stream, in pieces of at most 1 MiB. Raises `BadStream` if it ends earlier."""
     while size:
         block = stream.read(min(size, MIB))
         if not block:
@@ -164,5 +162,5 @@ def blocks(stream: IO[bytes], size: int) -> Iterator[bytes]:
 
 
 def shown(name: bytes) -> str:
-    """A stranger's name in an error: short, and without characters that control a terminal."""
+    """An untrusted name for an error message: short, and without terminal control characters."""
     return ascii(os.fsdecode(name[:100]))

@@ -1,4 +1,4 @@
-"""The entries of a stream: what our program in a sandbox writes, read frame by frame in bounded memory."""
+"""Reads the entries of a stream that our program in a sandbox writes, frame by frame, in bounded memory."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from selfplay.repository.inside.pack import END, FILE, FOLDER, HEAD, LINK
 
 @dataclass(frozen=True)
 class Header:
-    """One entry of a stream. `path` is relative, with normal names only."""
+    """One entry of a stream. `path` is relative and contains only plain names."""
 
     kind: int
     executable: bool
@@ -25,7 +25,7 @@ class Header:
 
 
 class Entries(Protocol):
-    """A stream of entries; the content of one is read before the next."""
+    """A stream of entries; each entry's content must be read before the next entry."""
 
     def header(self) -> Header: ...
     def content(self, size: int, /) -> Iterator[bytes]: ...
@@ -47,7 +47,7 @@ class Frames:
         if path_bytes > self._most:
             raise TooLarge(f"a path of {path_bytes} bytes", f"{self._most} are the most")
         if kind == END and (path_bytes or size):
-            raise BadStream("its end has a name or a content")
+            raise BadStream("its end frame has a name or a content")
         return Header(kind, bool(executable), mtime_ns, exactly(self._stream, path_bytes), size)
 
     def content(self, size: int) -> Iterator[bytes]:
@@ -55,17 +55,17 @@ class Frames:
         return blocks(self._stream, size)
 
     def target(self, header: Header) -> bytes:
-        """Where a link leads."""
+        """The target of a link."""
         return exactly(self._stream, header.size)
 
     def close(self) -> None:
-        """Raises `BadStream` when more follows, and `SandboxError` when the program that wrote it failed."""
+        """Raises `BadStream` if more data follows, and `SandboxError` if the writing program failed."""
         if self._stream.read(1):
             raise BadStream("it goes on after its end")
 
 
 def exactly(stream: IO[bytes], size: int) -> bytes:
-    """Exactly `size` bytes, which are few. Raises `BadStream` where the stream ends before."""
+    """Exactly `size` bytes (a small number). Raises `BadStream` if the stream ends earlier."""
     data = b""
     while len(data) < size:
         more = stream.read(size - len(data))

@@ -1,7 +1,7 @@
-"""Reading a tar archive that a stranger filled, entry by entry, in bounded memory.
+"""Reads an untrusted tar archive entry by entry, in bounded memory.
 
-Of the extensions only long names are known: in GNU's form and as pax records, of a bounded size. The standard library
-reads records of any size into memory, and keeps every entry.
+The only supported extensions are long names, in GNU's form and as pax records, of limited size. The standard library
+reads records of any size into memory, and keeps all entries.
 """
 
 import re
@@ -21,7 +21,7 @@ RECORD = re.compile(rb"(\d{1,8}) (path|linkpath)=")
 
 
 class Tar:
-    """The entries of an archive, as `unpack` reads them; hard links, devices and pipes are left out."""
+    """The entries of an archive, in the form that `unpack` reads; hard links, devices and pipes are left out."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream = stream
@@ -53,11 +53,11 @@ class Tar:
         return blocks(self._stream, size)
 
     def target(self, header: Header) -> bytes:
-        """Where a link leads."""
+        """The target of a link."""
         return self._target
 
     def close(self) -> None:
-        """What follows the end is of no meaning."""
+        """Nothing to check: data after the end has no meaning."""
 
     def _entry(self, block: bytes, kind: int, size: int, names: dict[bytes, bytes]) -> Header:
         prefix = text(block[345:500]) if block[257:263] == b"ustar\0" else b""
@@ -106,7 +106,7 @@ def text(field: bytes) -> bytes:
 
 
 def number(field: bytes) -> int:
-    """A number of a header: octal digits, or in base 256 when its first bit is set."""
+    """A number of a header: octal digits, or base 256 if its first bit is set."""
     if field[0] & 0x80:
         return int.from_bytes(bytes([field[0] & 0x7F]) + field[1:], "big")
     digits = field.strip(b"\0 ")

@@ -1,6 +1,6 @@
-"""Plain trees of files on the host: taken from a source at a commit, with diffs applied, or made a repository again.
+"""Plain trees of files on the host: taken from a source at a commit, with diffs applied, or turned into a repository.
 
-Whatever looks into a stranger's tree runs in a sandbox; the host's git only records files of a tree of ours.
+Everything that reads an untrusted tree runs in a sandbox; the host's git only records files of our own trees.
 """
 
 import os
@@ -21,7 +21,7 @@ GIT_SECONDS = 300.0
 
 
 def commit_here(tree: Path) -> None:
-    """Make the files of `tree` a git repository with one commit. Raises `SourceError`."""
+    """Turn the files of `tree` into a git repository with one commit. Raises `SourceError`."""
     name, mail = AUTHOR
     who = {f"GIT_{role}_{what}": value for role in ("AUTHOR", "COMMITTER")
            for what, value in (("NAME", name), ("EMAIL", mail), ("DATE", f"@{EPOCH} +0000"))}  # fmt: skip
@@ -43,8 +43,8 @@ def commit_here(tree: Path) -> None:
 
 
 def take_tree(source: str, commit: str, folder: Path, backend: Backend) -> None:
-    """Write the files of `source` at `commit` into a new `folder`. A source without a history has one state, which
-    stands for every commit. Sandboxes may change them. Raises `SourceError`."""
+    """Write the files of `source` at `commit` into a new `folder`. A source without a history has one state for every
+    commit. Sandboxes may change the files. Raises `SourceError`."""
     named = parse_source(source)
     if isinstance(named, PathSource) and (named.path / ".git").exists():
         named = GitSource(f"file://{named.path}", commit)

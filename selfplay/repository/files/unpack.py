@@ -1,9 +1,9 @@
-"""The only way out of a sandbox for files: frames, written inside by `inside/pack.py`, read here within bounds.
+"""The only way for files to leave a sandbox: frames, written inside by `inside/pack.py`, read here with limits.
 
-What runs inside may have written anything instead, so every byte is checked: the result is a tree inside its folder or
-a `BadStream`. Only regular files, folders and links come out, with our modes; each file counts with its full size, so a
-sparse or a hard-linked one gains nothing. A link is kept when it cannot lead out of the folder, or leads to a place
-that every sandbox shows of its own; nothing is ever written or read through one.
+Anything may run inside and write anything, so every byte is checked: the result is a tree inside its folder, or a
+`BadStream`. Only regular files, folders and links come out, with our modes. Each file counts with its full size, so
+sparse or hard-linked files gain nothing. A link is kept if it cannot lead out of the folder, or leads to a place that
+every sandbox has itself; nothing is written or read through a link.
 """
 
 import os
@@ -23,13 +23,13 @@ LONGEST_NAME = 255
 LONGEST_TARGET = 4096
 PACK_SECONDS = 900.0
 ANYWHERE = ""
-"""As a place to which links may lead: any absolute path. For trees that nothing outside a sandbox follows links in."""
+"""Allowed places for links: any absolute path. For trees in which nothing outside a sandbox follows links."""
 
 
 @dataclass(frozen=True)
 class StreamBounds:
-    """What may come out at most. `bytes` counts files by their full size in whole pages; `entries` frames and folders
-    made; `depth` names of one path, `path_bytes` all of them: what lies above it on the host is not in it."""
+    """Limits of what comes out. `bytes`: full file sizes in whole pages; `entries`: frames and created folders;
+    `depth`: names of one path; `path_bytes`: the length of one path, without its folder on the host."""
 
     bytes: int
     entries: int
@@ -37,13 +37,13 @@ class StreamBounds:
     path_bytes: int = 2048
 
     def less(self, result: "Unpacked") -> "StreamBounds":
-        """What may still come out after that."""
+        """What is left of these limits after that result."""
         return replace(self, bytes=self.bytes - result.bytes, entries=self.entries - result.entries)
 
 
 @dataclass
 class Unpacked:
-    """What came out. `dropped`: links that would lead out, at most a few of them; `left_out`: how many."""
+    """What came out. `dropped`: some of the links that would lead out; `left_out`: their number."""
 
     files: int = 0
     bytes: int = 0
@@ -53,7 +53,7 @@ class Unpacked:
 
 
 Where = Callable[[Header], bytes | None]
-"""Where an entry goes, as a path below the folder; None to leave it out."""
+"""Maps an entry to its path below the folder; None leaves it out."""
 
 
 def bring_out(
@@ -68,7 +68,7 @@ def bring_out(
     owner: tuple[int, int] | None = None,
     where: Where | None = None,
 ) -> Unpacked:
-    """Copy the folder `folder` inside, or the files of it that `listing` names, into `target`, an existing folder.
+    """Copy the folder `folder` inside, or only the files that `listing` names, into `target`, an existing folder.
 
     `python`: an interpreter inside; `listing`: a file inside with null-terminated paths; the others are as for
     `unpack`. Raises `BadStream`, and `SandboxError` when the folder cannot be read or the sandbox is gone.
@@ -87,12 +87,12 @@ def unpack(
     owner: tuple[int, int] | None = None,
     where: Where | None = None,
 ) -> Unpacked:
-    """Write the entries of a stream into `target`, an existing folder of ours that becomes readable for all, until
-    its end.
+    """Write the entries of a stream until its end into `target`, an existing folder of ours that becomes readable for
+    all.
 
-    `places`: absolute folders to which links may lead; `owner`: (uid, gid) of all that is written; `where` decides for
-    each file and link. Raises `BadStream`, whose subclass `TooLarge` says which bound was met; what was written until
-    then is left for the caller to remove.
+    `places`: absolute folders to which links may lead; `owner`: (uid, gid) of everything written; `where`: see `Where`.
+    Raises `BadStream`, whose subclass `TooLarge` says which limit was exceeded; the caller must remove what was
+    written.
     """
     return write_out(Frames(stream, bounds.path_bytes), target, bounds, places=places, owner=owner, where=where)
 
@@ -106,12 +106,12 @@ def write_out(
     owner: tuple[int, int] | None = None,
     where: Where | None = None,
 ) -> Unpacked:
-    """As `unpack`, for entries of any form."""
+    """Like `unpack`, for entries of any form."""
     with Beneath(target, owner) as beneath:
         try:
             beneath.adopt()
             return _Unpacking(entries, beneath, bounds, places, where).run()
-        except OSError as error:  # of our own disk: a full one, for example
+        except OSError as error:  # our own disk's, such as a full disk
             raise OSError(error.errno, error.strerror, os.fspath(target)) from error
 
 
@@ -139,7 +139,7 @@ class _Unpacking:
         return self.result
 
     def admit(self, header: Header) -> None:
-        """Count an entry before anything of it is read or written."""
+        """Count an entry before its content is read or written."""
         result, bounds = self.result, self.bounds
         if (header.kind == FOLDER and header.size) or (header.kind == LINK and not 0 < header.size <= LONGEST_TARGET):
             raise BadStream(f"{shown(header.path)} has a content of {header.size} bytes")
@@ -181,7 +181,7 @@ class _Unpacking:
 
 
 def checked_names(path: bytes, bounds: StreamBounds) -> Names:
-    """The names of a relative path. Raises `BadStream` for any other, and for one that no file can have."""
+    """The names of a relative path. Raises `BadStream` for any other path, or a name that no file can have."""
     if len(path) > bounds.path_bytes:
         raise TooLarge(f"a path of {len(path)} bytes", f"{bounds.path_bytes} are the most")
     names = tuple(path.split(b"/"))
@@ -193,8 +193,8 @@ def checked_names(path: bytes, bounds: StreamBounds) -> Names:
 
 
 def stays_inside(names: Names, target: bytes) -> bool:
-    """Whether a relative link cannot lead out of its folder, whatever other such links are there: it climbs only at
-    its start, where it is known what lies above, and no further than to the root."""
+    """Whether a relative link cannot lead out of its folder, whatever other such links exist: it goes up only at its
+    start, where the folders above are known, and not above the root."""
     parts = target.split(b"/")
     climbing = 0
     while climbing < len(parts) and parts[climbing] == b"..":

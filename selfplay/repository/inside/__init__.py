@@ -1,6 +1,6 @@
-"""Programs of ours that run inside sandboxes, kept as files so that they are linted and tested, sent as texts.
+"""Our programs that run inside sandboxes: files, so that they are linted and tested, but sent as texts.
 
-They run on the project's interpreter, which may be older than ours, and import nothing of this package.
+They run on the project's interpreter, which may be older than ours, and import nothing from this package.
 """
 
 from pathlib import Path
@@ -12,5 +12,5 @@ def text(name: str) -> str:
 
 
 def path(name: str) -> Path:
-    """Where one of these programs lies, to be mounted."""
+    """The path of one of these programs, for mounting."""
     return Path(__file__).with_name(name)

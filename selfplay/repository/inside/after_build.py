@@ -1,8 +1,8 @@
-"""Runs in the build's sandbox when all is installed: takes away copies of the project, and reports what changed.
+"""Runs in the build's sandbox after the installation: removes copies of the project, and reports what changed.
 
 The manifest arrives on stdin as JSON: `tracked` (path -> git blob id), `roots`, whether there is a `python` environment
-in `env`, and whether its import roots are to be added. The report leaves on stdout as one line of JSON, paths relative
-to the tree; the new files are listed in a file that it names, each path ended by a null byte.
+in `env`, and whether to add its import roots. The report goes to stdout as one line of JSON, with paths relative to the
+tree; it names a file that lists the new files, each path ended by a null byte.
 """
 
 import hashlib
@@ -60,14 +60,14 @@ def blob(path):
 
 
 def walk(root):
-    """Paths of everything but folders, relative to the tree. Folders below `DEPTH` are left alone."""
+    """All paths except folders, relative to the tree. Nothing below a depth of `DEPTH` is visited."""
     waiting = [""]
     while waiting:
         folder = waiting.pop()
         try:
             with os.scandir(os.path.join(root, folder)) as entries:
                 found = sorted(entries, key=lambda entry: entry.name)
-        except OSError:  # unreadable, or too long a name
+        except OSError:  # unreadable, or a name that is too long
             continue
         for entry in found:
             path = os.path.join(folder, entry.name)
@@ -79,12 +79,12 @@ def walk(root):
 
 
 def build_copy(folder, name):
-    """Left by builds, and copies of the very modules that must not exist twice."""
+    """Whether the folder is a build's output: it contains copies of modules that must not exist twice."""
     return (folder == "build" and name.startswith(BUILD_COPIES)) or (folder == "" and name == "dist")
 
 
 def compared(root, manifest):
-    """(tracked files that changed, new regular files)"""
+    """(changed tracked files, new regular files)"""
     changed, new = [], []
     for path in walk(root):
         full = os.path.join(root, path)
@@ -100,7 +100,7 @@ def compared(root, manifest):
 
 
 def remove_copies(root, roots, manifest, site):
-    """Delete from `site` every package and module the tree also has; returns their paths in `site`."""
+    """Delete from `site` every package and module that the tree also has; returns their paths in `site`."""
     removed = []
     for top in roots:
         prefix = "" if top == "." else top.rstrip("/") + "/"
@@ -121,7 +121,7 @@ def parents(path):
 
 
 def elsewhere(root, roots, manifest):
-    """Top-level modules of the tree that an import would take from outside it."""
+    """Top-level modules of the tree that Python would import from elsewhere."""
     sys.path[:] = [root] + [path for path in sys.path if path]
     strays = []
     for top in roots:
@@ -137,7 +137,7 @@ def elsewhere(root, roots, manifest):
 
 
 def site_packages(env):
-    """The environment's folder of packages."""
+    """The environment's package folder."""
     site = sysconfig.get_path("purelib")
     if not os.path.realpath(site).startswith(env + "/"):
         sys.exit("this interpreter keeps its packages at %r, outside %s" % (site, env))
@@ -145,7 +145,7 @@ def site_packages(env):
 
 
 def listed(paths):
-    """A new file that holds the paths."""
+    """Write the paths to a new file; returns its path."""
     descriptor, name = tempfile.mkstemp(dir="/tmp")
     with open(descriptor, "wb") as stream:
         stream.write(b"".join(os.fsencode(path) + b"\0" for path in paths))

@@ -1,9 +1,10 @@
-"""Runs one command of a build with a way out: a port of the sandbox's own loopback that leads to a socket of the host.
+"""Runs one command of a build with network access: a port of the sandbox's loopback is forwarded to a socket of the
+host.
 
     python -I -S egress.py SOCKET [COMMAND ...]
 
-Without a command it only tries the socket. The forwarding is done by a process of its own, and this one becomes the
-command: so its exit code, signals and output are the command's, exactly. The sandbox ends both when the command ends.
+Without a command it only tests the socket. A separate process forwards; this one becomes the command, so that exit
+code, signals and output are exactly the command's. The sandbox ends both when the command ends.
 """
 
 import os
@@ -17,7 +18,7 @@ CHUNK = 65536
 
 
 def pump(source, target):
-    """One direction of a connection, until its end."""
+    """Copy one direction of a connection until its end."""
     try:
         while True:
             data = source.recv(CHUNK)
@@ -33,7 +34,7 @@ def pump(source, target):
 def hang_up(end):
     try:
         end.shutdown(socket.SHUT_RDWR)
-    except OSError:  # it did already
+    except OSError:  # it is closed already
         return
 
 
@@ -44,7 +45,7 @@ def connect(path):
 
 
 def forward(near, path):
-    """One connection, in both directions."""
+    """Copy both directions of a connection."""
     with near:
         try:
             far = connect(path)
@@ -58,17 +59,17 @@ def forward(near, path):
 
 
 def serve(listener, path):
-    """Accept until the sandbox ends this process."""
+    """Accept connections until the sandbox ends this process."""
     while True:
         near, _ = listener.accept()
         try:
             threading.Thread(target=forward, args=(near, path), daemon=True).start()
-        except RuntimeError:  # no more threads: this connection is given up
+        except RuntimeError:  # out of threads: drop this connection
             near.close()
 
 
 def leave(listener, path):
-    """Fork the forwarding process. It is no child of the command, and holds none of its streams."""
+    """Fork the forwarding process. It is not a child of the command, and holds none of its streams."""
     child = os.fork()
     if child:
         os.waitpid(child, 0)
@@ -86,8 +87,8 @@ def leave(listener, path):
 
 
 def become(argv, proxy):
-    """Become the command, with the signals and the variables it would have had, and the proxy's."""
-    for number in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores them, and what is ignored is inherited
+    """Become the command, with its usual signals and variables, plus the proxy's."""
+    for number in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores them, and programs inherit that
         signal.signal(number, signal.SIG_DFL)
     env = dict(os.environ)
     for name in NAMES:

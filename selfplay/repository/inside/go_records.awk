@@ -1,5 +1,5 @@
-# Turns the events of `go test -json` into records. First the file of each test, lines FILE:func NAME(; then the events.
-# Ids are compared, and written, as JSON spells them. -v module=PATH, -v chosen=FILE (excluded and wanted ids, a line each).
+# Turns `go test -json` events into records. Input: lines FILE:func NAME( with the file of each test; then the events.
+# Ids are compared and written as JSON spells them. -v module=PATH, -v chosen=FILE (excluded and wanted ids, one a line).
 function plain(name) {
     gsub(/\\u003c/, "<", name); gsub(/\\u003e/, ">", name); gsub(/\\u0026/, "\\&", name)
     return name

@@ -1,4 +1,4 @@
-// Turns the JSON report of jest or vitest, which have the same form, into records.
+// Turns the JSON report of jest or vitest (their form is the same) into records.
 'use strict';
 const fs = require('fs');
 const path = require('path');

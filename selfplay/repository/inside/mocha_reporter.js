@@ -1,4 +1,4 @@
-// A reporter of mocha's: prints what fails, and records every test.
+// A mocha reporter: prints failures, and records every test.
 'use strict';
 const record = require('./selfplay_record.js');
 

@@ -1,9 +1,9 @@
-// A reporter of node's own test runner: prints what fails and what tests print, and records every test.
+// A reporter for node's own test runner: prints failures and the tests' output, and records every test.
 'use strict';
 const record = require('./selfplay_record.js');
 
 module.exports = async function* reporter(events) {
-  const above = []; // titles of what encloses the next test
+  const above = []; // titles of the suites around the next test
   for await (const { type, data } of events) {
     if (type === 'test:stdout' || type === 'test:stderr') yield data.message;
     if (type === 'test:start') above.splice(data.nesting, above.length, data.name);
@@ -12,7 +12,7 @@ module.exports = async function* reporter(events) {
     if (error) yield 'FAILED ' + data.name + '\n' + ((error.cause && error.cause.stack) || error.stack || error) + '\n';
     if (!data.file || (data.details && data.details.type === 'suite')) continue;
     if (data.nesting === 0 && require('path').resolve(data.name) === data.file) {
-      if (error) record.broken(data.file); // the file itself, which ended badly
+      if (error) record.broken(data.file); // the file itself, which failed
       continue;
     }
     const skipped = data.skip !== undefined || data.todo !== undefined;

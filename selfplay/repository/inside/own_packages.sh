@@ -1,6 +1,6 @@
-# In a build's tree: links of node_modules that lead to packages of the tree itself (workspaces) lead there absolutely,
-# since node_modules is moved; and copies of the project itself, which others of its packages need, become such links,
-# where the project can be loaded as it lies in the tree. A copy would be an original beside the bug.
+# Runs in a build's tree. Links of node_modules to packages of the tree itself (workspaces) become absolute, since
+# node_modules is moved. Copies of the project itself, which its other packages need, become such links if the project
+# can be loaded from the tree: a copy would show the original beside the bug.
 root=$(pwd -P)
 find node_modules -maxdepth 3 -type l -print0 | while IFS= read -r -d '' link; do
     to=$(readlink -f -- "$link") || continue

@@ -1,13 +1,13 @@
 """Runs in a sandbox: writes a folder to standard output as frames, which `repository/files/unpack.py` reads outside.
 
 Arguments: the folder, and optionally a file of null-terminated paths beneath it, to send only those. Regular files,
-folders and links are sent, parents before their contents and in the order of their names; anything else is left out. A
-frame is a header, a path relative to the folder, and a content; the last frame is END. A file is sent with the size it
-has when it is opened: what is missing of it later is sent as zeros. Every folder is opened from its parent's descriptor
-and never through a link, so that who changes the tree meanwhile leads nowhere else.
+folders and links are sent, parents before their contents and sorted by name; anything else is left out. A frame is a
+header, a path relative to the folder, and a content; the last frame is END. A file is sent with the size it has when it
+is opened; if it shrinks, zeros are sent. Every folder is opened from its parent's descriptor and never through a link,
+so that a concurrent change of the tree cannot lead elsewhere.
 
-On the host, `--owner UID` as the second argument says whose folder it must be: it is then read with that user's rights
-alone, and it is an error when they cannot read all of it.
+On the host, the second argument may be `--owner UID`, the folder's expected owner: the folder is then read with that
+user's rights only, and it is an error if the user cannot read all of it.
 """
 
 import contextlib
@@ -19,7 +19,7 @@ import sys
 HEAD = struct.Struct("!BBqIQ")  # kind, whether executable, mtime in nanoseconds, bytes of the path, of the content
 END, FILE, FOLDER, LINK = range(4)
 DEPTH = 101
-"""Folders deeper than that are not opened: one more than the reader allows, so that it says so."""
+"""Deeper folders are not opened. This is one more than the reader allows, so that the reader reports it."""
 BLOCK = 1 << 20
 OPENING = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 PASSING = os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -31,16 +31,16 @@ def head(kind, path, size, executable=False, mtime=0):
 
 
 class Below:
-    """What lies beneath one open folder, reached name by name, never through a link. It keeps the folders of the last
-    path open: what is exchanged for a link meanwhile does not matter to them."""
+    """The contents of an open folder, reached name by name, never through a link. The folders of the last path stay
+    open, so replacing one of them by a link has no effect."""
 
     def __init__(self, root):
         self.root = root
         self.kept = []
-        self.closed = ""  # the first path that may not be read
+        self.closed = ""  # the first path that could not be read
 
     def folder(self, path):
-        """A descriptor of that folder, valid until the next call."""
+        """A descriptor of this folder, valid until the next call."""
         names = path.split(b"/") if path else []
         same = 0
         while same < min(len(names), len(self.kept)) and self.kept[same][0] == names[same]:
@@ -58,13 +58,13 @@ class Below:
             os.close(self.kept.pop()[1])
 
     def parent(self, path):
-        """(a descriptor of the folder that holds it, its name there)"""
+        """(a descriptor of the parent folder, the name in it)"""
         folder, _, name = path.rpartition(b"/")
         return self.folder(folder), name
 
     @contextlib.contextmanager
     def listing(self, path):
-        """The entries of one folder; none of one that cannot be read."""
+        """The entries of one folder; empty if it cannot be read."""
         try:
             folder = os.open(b".", OPENING | os.O_DIRECTORY, dir_fd=self.folder(path))
         except OSError as error:
@@ -84,7 +84,7 @@ class Below:
 
 @contextlib.contextmanager
 def opened(folder):
-    """What lies below a folder of that name, which is no link."""
+    """Open a folder that is not a link."""
     root = os.open(folder, OPENING | os.O_DIRECTORY)
     below = Below(root)
     try:
@@ -176,9 +176,9 @@ def pack(below, out, paths=None):
 
 
 def become(root, owner):
-    """Give up root's rights for those of the user to whom the open folder must belong."""
+    """Switch from root to the user that must own the open folder."""
     if os.fstat(root).st_uid != owner:
-        sys.exit("it belongs to somebody else now")
+        sys.exit("it has another owner now")
     if os.geteuid() != 0 or owner == 0:
         return
     import pwd
@@ -186,7 +186,7 @@ def become(root, owner):
     try:
         person = pwd.getpwuid(owner)
         group, groups = person.pw_gid, os.getgrouplist(person.pw_name, person.pw_gid)
-    except KeyError:  # known by its number only
+    except KeyError:  # a user without a name
         group, groups = NOBODY, []
     os.setgroups(groups)
     os.setresgid(group, group, group)

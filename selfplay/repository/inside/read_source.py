@@ -1,7 +1,7 @@
-"""Runs in a sandbox, as the main program of a zip with the modules it needs: reads the source that it is shown.
+"""Runs in a sandbox, as the main program of a zip with the modules it needs: reads the mounted source.
 
-The order arrives on standard input as JSON, the answer is a file. The first argument: `read`, to fetch, tidy, check out
-and describe; else the commit whose `.git` layer is to be written, of what was read before.
+The order arrives on standard input as JSON; the answer is a file. The first argument is `read`, to fetch, tidy, check
+out and describe, or a commit that was read before, to write its `.git` layer.
 """
 
 import sys

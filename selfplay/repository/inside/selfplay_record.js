@@ -1,11 +1,11 @@
-// Records one JSON line per test, as selfplay_tests.py does. Loaded by the reporters beside it. Of two tests with one
-// id the id fails if one of them does.
+// Records one JSON line per test, like selfplay_tests.py. Loaded by the reporters beside it. If two tests share an id,
+// the id fails if one of them does.
 'use strict';
 const fs = require('fs');
 const path = require('path');
 
 const folder = process.env.SELFPLAY_DIR;
-const root = fs.realpathSync(process.cwd()); // before any test may change it
+const root = fs.realpathSync(process.cwd()); // before a test can change it
 const selection = JSON.parse(fs.readFileSync(path.join(folder, 'selection.json'), 'utf8'));
 const files = new Set(selection.files);
 const excluded = new Set(selection.excluded);
@@ -21,12 +21,12 @@ function wanted(file, id) {
 }
 
 function write(line) {
-  // JSON is ASCII, as the records of Python are
+  // JSON in ASCII, like Python's records
   const text = JSON.stringify(line).replace(/[\u007f-\uffff]/g, (c) => '\\u' + c.charCodeAt(0).toString(16).padStart(4, '0'));
   fs.appendFileSync(path.join(folder, 'record'), 'SELFPLAY ' + text + '\n');
 }
 
-// A test that began: it is what took the process down if nothing follows.
+// A test that began: if nothing follows, it crashed the process.
 exports.began = (file, titles) => {
   const name = relative(file);
   const id = name + '::' + titles.join(' ');

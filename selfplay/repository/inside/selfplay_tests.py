@@ -1,7 +1,7 @@
-"""Run pytest and record one JSON line per test as it ends, so that a crash keeps what ran before it.
+"""Runs pytest and records one JSON line per test as it ends, so that a crash keeps the earlier records.
 
-A line is begun when a test starts and ended when it ends: a line without an end is the test that took the process
-down. Also a pytest plugin (PYTEST_PLUGINS=selfplay_tests) for commands that start pytest themselves.
+A line is begun when a test starts and ended when it ends: an unfinished line is the test that crashed the process. Also
+a pytest plugin (PYTEST_PLUGINS=selfplay_tests) for commands that start pytest themselves.
 """
 
 import importlib.util
@@ -46,7 +46,7 @@ def read(name):
 
 
 def pytest_addoption(parser):
-    """Accept, and ignore, the options of plugins that are switched off or absent but named in `addopts`."""
+    """Accept and ignore options in `addopts` whose plugins are switched off or absent."""
     absent = {name: words for name, words in OPTIONAL.items() if importlib.util.find_spec(name) is None}
     group = parser.getgroup("ignored")
     for valued, flags in list(BLOCKED.values()) + list(absent.values()):
@@ -65,8 +65,8 @@ def pytest_configure(config):
 
 
 class Recorder:
-    """The plugin. `selection`: ids to leave out, ids or files to keep (None: all), seconds one test may take, and how
-    many times as long when it uses less than that of the processor."""
+    """The plugin. `selection`: ids to leave out; ids or files to keep (None: all); the seconds one test may take; and
+    the factor for tests that use less processor time than that."""
 
     def __init__(self, selection, coverage=None):
         self.excluded = set(selection["excluded"])
@@ -85,7 +85,7 @@ class Recorder:
 
     def write(self, text):
         if os.getpid() != self.pid:
-            return  # a test forked, and the child went on into pytest
+            return  # a test forked, and its child returned into pytest
         stream = os.open(RECORD, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         try:
             os.write(stream, text.encode("ascii"))
@@ -108,19 +108,19 @@ class Recorder:
         return not self.files or test.split("::")[0] in self.files
 
     def pytest_collection_finish(self, session):
-        """With --collect-only: one line per test, saying whether it is an example in a docstring or a document."""
+        """With --collect-only: one line per test, with whether it is an example in a docstring or a document."""
         if session.config.option.collectonly:
             for item in session.items:
                 kind = "doctest" if type(item).__name__ == "DoctestItem" else "test"
                 self.write("SELFPLAY " + json.dumps({"id": item.nodeid, "outcome": "collected", "kind": kind}) + "\n")
 
     def pytest_collectreport(self, report):
-        if report.failed and report.nodeid not in self.excluded:  # a class that cannot be collected is left out too
+        if report.failed and report.nodeid not in self.excluded:  # also classes that cannot be collected
             self.write("SELFPLAY " + json.dumps({"id": report.nodeid, "outcome": "failed", "phase": "collect"}) + "\n")
 
     def pytest_runtest_logstart(self, nodeid, location):
         self.began, self.outcome = time.perf_counter(), None
-        random.seed(0)  # a test that draws without a seed draws the same each time
+        random.seed(0)  # so that tests that draw without a seed repeat
         self.write("SELFPLAY " + json.dumps({"id": nodeid})[:-1])
         if self.coverage is not None:
             self.coverage.switch_context(str(len(self.tests)))
@@ -144,7 +144,7 @@ class Recorder:
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_protocol(self, item, nextitem):
-        """Fail a test that exceeds its seconds, again each second after, should the test swallow the failure."""
+        """Fail a test that exceeds its seconds, and again each second, in case the test catches the failure."""
         if self.limit and hasattr(signal, "setitimer"):
             self.fired = False
             self.used = time.process_time()
@@ -167,14 +167,14 @@ class Recorder:
 
 
 def fixed():
-    """Arguments that make a run repeat: no shuffling or splitting plugins, and hypothesis draws from a seed."""
+    """Arguments that make runs repeatable: no plugins that shuffle or split, and a fixed seed for hypothesis."""
     seed = ["--hypothesis-seed=0"] if importlib.util.find_spec("_hypothesis_pytestplugin") else []
     return [word for name in BLOCKED for word in ("-p", "no:" + name)] + seed
 
 
 def start_coverage():
-    """A running tracer from the tools folder; its data stays in memory."""
-    os.environ["COVERAGE_CORE"] = "ctrace"  # the tracer that can tell tests apart on every version
+    """Start a tracer from the tools folder; its data stays in memory."""
+    os.environ["COVERAGE_CORE"] = "ctrace"  # can tell tests apart on every version
     sys.path.append(os.environ["SELFPLAY_COVERAGE"])
     import coverage
 
@@ -202,7 +202,7 @@ def save_coverage(recorder, path):
 
 
 def main(arguments):
-    sys.path[0] = os.getcwd()  # what `python -m pytest` does
+    sys.path[0] = os.getcwd()  # as `python -m pytest` does
     sys.argv = ["pytest"] + arguments
     output = os.environ.get("SELFPLAY_COVERAGE_OUT")
     recorder = Recorder(read("selection.json"), start_coverage() if output else None)

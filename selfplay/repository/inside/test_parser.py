@@ -1,6 +1,7 @@
 """Reads the raw log of test_script.sh on stdin and prints {test id: "passed" or "failed"} as JSON.
 
-Skipped and expected failures are left out. A line without an outcome is the test during which the run died: failed.
+Skipped tests and expected failures are left out. A line without an outcome is the test during which the run died: it
+failed.
 """
 
 import json

@@ -1,10 +1,10 @@
-"""Credentials of a configured package index stay outside of builds: the build gets a URL without them, and its proxy
-adds them to what is read from that index.
+"""Keeps the credentials of a configured package index out of builds: the build gets a URL without them, and its proxy
+adds them to requests for that index.
 
-An index behind https is given as plain http to its own port: the build speaks plainly to the proxy, on this machine,
-and the proxy speaks TLS to the index. That serves pages whose links are relative, as most are. A page that names its
-own host by https would lead the build past the proxy's help; of such an index the credentials still reach the build,
-which is said. What they allow beyond reading (an upload, say) no build can do with the proxy's help.
+An https index is given to the build as plain http on its own port: the build sends plain requests to our proxy on this
+machine, and the proxy uses TLS to the index. This works for pages with relative links, which most are. Links that name
+the index by https would bypass the proxy, so the build gets the credentials of such an index after all, and the user is
+told. The proxy adds credentials only to reading requests, so a build cannot upload with them, for example.
 """
 
 import base64
@@ -24,7 +24,7 @@ READING = ("GET", "HEAD")
 
 @dataclass(frozen=True)
 class Secret:
-    """What the proxy adds to plain requests for an address; with `tls` it speaks TLS there."""
+    """What the proxy adds to plain requests for an address; with `tls` it uses TLS there."""
 
     authorization: str
     tls: bool
@@ -32,7 +32,7 @@ class Secret:
 
 @dataclass(frozen=True)
 class TakenOut:
-    """`inside`: the indexes as a build is given them; `secrets`: what was taken out of their URLs; `kept`: addresses
+    """`inside`: the indexes as the build gets them; `secrets`: what was removed from their URLs; `kept`: addresses
     whose credentials the build gets after all."""
 
     inside: Indexes
@@ -41,12 +41,12 @@ class TakenOut:
 
     @property
     def env(self) -> dict[str, str]:
-        """pip ignores an index at a plain address that it is not told to trust; the way there is this machine's."""
+        """The variable that makes pip accept these plain addresses; they lead to the proxy on this machine."""
         return {"PIP_TRUSTED_HOST": " ".join(map(str, self.secrets))} if self.secrets else {}
 
 
 def take_out(indexes: Indexes, environ: Mapping[str, str]) -> TakenOut:
-    """The credentials of these indexes, and the indexes without them."""
+    """Remove the credentials of these indexes from their URLs."""
     secrets: dict[Address, Secret] = {}
     kept: list[str] = []
 
@@ -70,8 +70,8 @@ def take_out(indexes: Indexes, environ: Mapping[str, str]) -> TakenOut:
 
 
 def npm_variables(registry: str | None) -> tuple[dict[str, str], dict[Address, Secret]]:
-    """npm's variables for its configured registry, and what the proxy adds to requests for it: credentials in its URL
-    stay outside. npm reads packages from the registry's own host then, whatever its pages say."""
+    """npm's variables for its configured registry, and what the proxy adds to requests for it: credentials in the URL
+    stay outside. npm then reads packages from the registry's own host, whatever its pages say."""
     address, parts = address_of(registry or ""), urlsplit(registry or "")
     if registry is None or address is None or parts.username is None:
         return ({"npm_config_registry": registry} if registry else {}), {}
@@ -86,7 +86,7 @@ def _basic(parts: SplitResult) -> str:
 
 
 def _names_itself(url: str, environ: Mapping[str, str]) -> bool:
-    """Whether a page of the index names its own host by https, or cannot be read."""
+    """Whether a page of the index links to its own host by https, or cannot be read."""
     with IndexSession(url) as session:
         place, authority = f"{url.rstrip('/')}/{EVERYWHERE}/", trusted(environ) or True
         try:

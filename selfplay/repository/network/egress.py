@@ -1,8 +1,8 @@
-"""A build's only way out of its sandbox: a unix socket, served by a proxy of ours that knows the package indexes.
+"""A build's only network access: a unix socket, served by our proxy, which allows the package indexes.
 
-No sandbox has a network. The socket is mounted into the build's sandbox; inside, `inside/egress.py` leads a port of the
-sandbox's own loopback to it. Where a sandbox cannot use a socket of this machine (an engine on another machine, gVisor
-without `--host-uds=open`), the build goes on without any way out, and says so.
+Sandboxes have no network. The socket is mounted into the build's sandbox; inside, `inside/egress.py` forwards a port of
+the sandbox's loopback to it. If a sandbox cannot use a socket of this machine (an engine on another machine, gVisor
+without `--host-uds=open`), the build goes on without network, and says so.
 """
 
 import asyncio
@@ -30,13 +30,13 @@ from selfplay.sandbox.owners import scratch
 SOCKET, FORWARDER = "/build/egress.sock", "/build/egress.py"
 HELP = "an engine on another machine cannot, and gVisor only with `--host-uds=open`"
 SECONDS = 20.0
-"""How long the way out may take to be tried, and to end."""
+"""Seconds for testing the access, and for ending it."""
 
 
 @dataclass
 class Egress:
-    """A way out. `kept`: indexes whose credentials the build gets. `why_not`: why commands have no way out after all;
-    empty while they have. `socket` is None where none is needed."""
+    """Network access of a build. `kept`: indexes whose credentials the build gets. `why_not`: why commands have no
+    access; empty if they have. `socket` is None if none is needed."""
 
     proxy: Proxy
     socket: Path | None
@@ -49,30 +49,30 @@ class Egress:
 
     @property
     def mounts(self) -> tuple[Mount, ...]:
-        """What the build's sandbox must be shown."""
+        """The mounts of the build's sandbox."""
         shown = Mount(inside.path("egress.py"), FORWARDER)
         return (Mount(self.socket, SOCKET), shown) if self.socket else ()
 
     def check(self, sandbox: Sandbox) -> None:
-        """Find out whether commands of this sandbox have the way out; else `why_not` says why."""
+        """Check whether commands of this sandbox have access; else set `why_not`."""
         done = believed_here(sandbox, lambda: sandbox.run(self.forwarder, timeout=SECONDS, cwd="/", merge_stderr=True))
         if done.exit_code:
             said = done.text.strip().rpartition("\n")[2]
             self.why_not = f"its sandbox cannot use a socket of this machine ({said[:200]}; {HELP})"
 
     def leading(self, command: str | Sequence[str]) -> Sequence[str]:
-        """The command, run with the way out."""
+        """The command, run with network access."""
         argv = ["bash", "-c", command] if isinstance(command, str) else list(command)
         return argv if self.why_not else [*self.forwarder, *argv]
 
     def first_line(self) -> str:
-        """What a user is told before a build: where it may go."""
+        """The line for the user before a build: which hosts it may reach."""
         if self.why_not:
             return f"the build reaches no package index: {self.why_not}"
         return f"the build may reach {self.proxy.allowed}, and nothing else"
 
     def log_line(self) -> str:
-        """For the build's log: what was refused and what failed since the last line."""
+        """For the build's log: requests refused and failed since the last line."""
         lines = [f"refused: {sentence}\n" for sentence in list(self.proxy.refused.values())]
         lines += [f"failed: {why}\n" for why in list(self.proxy.failed.values())]
         fresh = [line for line in lines if line not in self._logged]
@@ -80,7 +80,7 @@ class Egress:
         return "".join(fresh)
 
     def advice(self) -> str:
-        """What refused and failed requests mean, and what to do; empty when there are none."""
+        """Explains refused and failed requests, and what to do; empty if there are none."""
         lines = [f"The build reached no package index: {self.why_not}."] if self.why_not and self.socket else []
         if self.proxy.refused:
             asked = [str(address) for address in sorted(self.proxy.refused)[:5]]
@@ -90,7 +90,8 @@ class Egress:
 
     @contextmanager
     def explained(self, sandbox: Sandbox, say: Callable[[str], None], notes: list[str]) -> Iterator[None]:
-        """Around a build's steps: first says where they may go; names refused hosts in the error, or in a note."""
+        """Runs around a build's steps: first says which hosts they may reach; afterwards names refused hosts in the
+        error or a note."""
         if self.socket:
             self.check(sandbox)
             say(self.first_line())
@@ -109,15 +110,15 @@ class Egress:
 
 
 def no_egress() -> Egress:
-    """For a build that installs nothing."""
+    """No access, for a build that installs nothing."""
     return Egress(Proxy(Allowed()), None, (), why_not="it installs nothing")
 
 
 @contextmanager
 def open_egress(backend: Backend, hosts: Sequence[str] = (), *, npm: bool = False) -> Iterator[Egress]:
-    """A way out to the configured indexes and to `hosts` (as `--allow-host` takes them), until the context ends.
+    """Give access to the configured indexes and to `hosts` (as for `--allow-host`), until the context ends.
 
-    `npm`: also to npm's registry. Raises `SourceError` for what is not a host."""
+    `npm`: also to npm's registry. Raises `SourceError` for a text that is not a host."""
     registry, indexes = npm_registry() if npm else None, configured()
     allowed = allowed_for(indexes, hosts, os.environ, registry=registry)
     taken = take_out(indexes, os.environ)
@@ -131,7 +132,7 @@ def open_egress(backend: Backend, hosts: Sequence[str] = (), *, npm: bool = Fals
 
 @contextmanager
 def serving(proxy: Proxy, place: Path, owner: tuple[int, int]) -> Iterator[Proxy]:
-    """The proxy, answering on a unix socket that only `owner` may use, in a thread that ends with the context."""
+    """Serve the proxy on a unix socket that only `owner` may use, in a thread that ends with the context."""
     listener = _listener(place, owner)
     loop = asyncio.new_event_loop()
     stop = asyncio.Event()
@@ -149,7 +150,7 @@ def serving(proxy: Proxy, place: Path, owner: tuple[int, int]) -> Iterator[Proxy
 
     def run() -> None:
         with asyncio.Runner(loop_factory=lambda: loop) as runner:
-            runner.run(serve())  # what is still open is cancelled at its end
+            runner.run(serve())  # at its end, open connections are cancelled
 
     thread = threading.Thread(target=run, name="selfplay-egress", daemon=True)
     thread.start()
@@ -157,11 +158,11 @@ def serving(proxy: Proxy, place: Path, owner: tuple[int, int]) -> Iterator[Proxy
         yield proxy
     finally:
         loop.call_soon_threadsafe(stop.set)
-        thread.join(SECONDS)  # a name that is being looked up cannot be interrupted
+        thread.join(SECONDS)  # a name look-up cannot be interrupted
 
 
 def _listener(place: Path, owner: tuple[int, int]) -> socket.socket:
-    """A listening unix socket. Its folder is named by a descriptor: a socket's own path may have 107 bytes."""
+    """A listening unix socket. Its folder is named by a descriptor, because a socket's path may have only 107 bytes."""
     listener = socket.socket(socket.AF_UNIX)
     folder = os.open(place.parent, os.O_PATH | os.O_DIRECTORY)
     try:
@@ -179,7 +180,7 @@ def _listener(place: Path, owner: tuple[int, int]) -> socket.socket:
 
 
 def examine_egress(backend: Backend) -> str:
-    """One line for `doctor`: where builds may go on this backend, or why nowhere."""
+    """One line for `doctor`: which hosts builds may reach on this backend, or why none."""
     try:
         with open_egress(backend) as egress:
             with backend.open(World(mounts=egress.mounts), fitting(Limits())) as sandbox:

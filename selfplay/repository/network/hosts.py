@@ -1,4 +1,4 @@
-"""Hosts: how they are written, how near they are, and which of them a build may reach."""
+"""Hosts: parsing them, how near they are to this machine, and which ones a build may reach."""
 
 import ipaddress
 import os
@@ -17,7 +17,7 @@ INTERNET = (socket.AF_INET, socket.AF_INET6)
 PORTS = {"http": 80, "https": 443}
 NAME = r"[A-Za-z0-9_](?:[A-Za-z0-9._-]{0,252})"
 AUTHORITY = rf"({NAME}|\[[0-9A-Fa-f:.]{{2,45}}\])(?::([0-9]{{1,5}}))?"
-"""A host name, an IPv4 address or a bracketed IPv6 address, and perhaps a port; never a user."""
+"""A host name, an IPv4 address or a bracketed IPv6 address, optionally with a port; never with a user."""
 
 
 @dataclass(frozen=True, order=True)
@@ -33,8 +33,8 @@ class Address:
 
 @dataclass(frozen=True)
 class Allowed:
-    """`named`: what the user configured or named, wherever it leads. `linked`: what an index's page links to; it may
-    not lead back to this machine. `unread`: indexes whose page could not be read, and why."""
+    """`named`: hosts that the user configured or named, wherever they lead. `linked`: hosts that an index's page links
+    to; they may not lead to this machine. `unread`: indexes whose page could not be read, and why."""
 
     named: frozenset[Address] = frozenset()
     linked: frozenset[Address] = frozenset()
@@ -48,7 +48,7 @@ class Allowed:
 
 
 def parse_host(text: str) -> tuple[Address, ...]:
-    """The addresses that `--allow-host` names: without a port, those of http and https. Raises `SourceError`."""
+    """The addresses that `--allow-host` names; without a port, those for http and https. Raises `SourceError`."""
     found = re.fullmatch(AUTHORITY, text)
     port = int(found[2]) if found and found[2] else None
     if found is None or not _is_host(found[1]) or not (port is None or 0 < port < 65536):
@@ -57,7 +57,7 @@ def parse_host(text: str) -> tuple[Address, ...]:
 
 
 def host_names(texts: Iterable[str]) -> tuple[str, ...]:
-    """What `--allow-host` was given, checked, sorted and without repetitions. Raises `SourceError`."""
+    """The values of `--allow-host`, checked, sorted and without duplicates. Raises `SourceError`."""
     names = sorted({text.lower() for text in texts})
     for name in names:
         parse_host(name)
@@ -65,20 +65,20 @@ def host_names(texts: Iterable[str]) -> tuple[str, ...]:
 
 
 def recorded_hosts(recorded: object, allowed: Iterable[str]) -> tuple[str, ...]:
-    """The hosts that a run records for its builds, all of which the user must allow. Raises `SourceError`."""
+    """The hosts that a run records for its builds; the user must allow all of them. Raises `SourceError`."""
     if not isinstance(recorded, list | tuple) or not all(isinstance(name, str) for name in recorded):
-        raise SourceError("the run's allow_hosts is no list of hosts")
+        raise SourceError("the run's allow_hosts is not a list of hosts")
     names, known = host_names(recorded), host_names(allowed)
     if missing := [name for name in names if name not in known]:
         raise SourceError(
-            f"this run's environment was built with a way to {', '.join(missing[:5])}",
+            f"this run's environment was built with access to {', '.join(missing[:5])}",
             "If you trust that: " + " ".join(f"--allow-host {name}" for name in missing[:5]),
         )
     return names
 
 
 def plain(host: str) -> str:
-    """A host as the keys of `Allowed` have it."""
+    """A host in the form of the keys of `Allowed`."""
     return str(ipaddress.IPv6Address(host[1:-1])) if host.startswith("[") else host.lower()
 
 
@@ -90,7 +90,7 @@ def _is_host(host: str) -> bool:
 
 
 def address_of(url: str) -> Address | None:
-    """Where a URL leads; None for one that needs no network, or that is damaged."""
+    """The address of a URL; None if it needs no network or is malformed."""
     try:
         parts = urlsplit(url)
         port = parts.port or PORTS.get(parts.scheme)
@@ -101,9 +101,8 @@ def address_of(url: str) -> Address | None:
 
 
 def here(host: str) -> bool:
-    """Whether an address is this machine's own, of its loopback or of any of its interfaces, or one that only this
-    machine's surroundings answer (link-local, such as a cloud's metadata). A name is neither before it is resolved,
-    except `localhost`."""
+    """Whether an address belongs to this machine (loopback or any interface), or is link-local, such as a cloud's
+    metadata service. Unresolved names do not, except `localhost`."""
     try:
         address = _address(host)
     except ValueError:
@@ -112,23 +111,23 @@ def here(host: str) -> bool:
 
 
 def _own() -> set[ipaddress.IPv4Address | ipaddress.IPv6Address]:
-    """The addresses of this machine's interfaces at the moment."""
+    """The current addresses of this machine's interfaces."""
     found = [one.address for every in psutil.net_if_addrs().values() for one in every if one.family in INTERNET]
     return {_address(one) for one in found}
 
 
 def _address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
-    """Without its zone, and as IPv4 where it stands for that. Raises `ValueError`."""
+    """Parse an address, without its zone, and as IPv4 if it stands for one. Raises `ValueError`."""
     address = ipaddress.ip_address(text.partition("%")[0])
     return getattr(address, "ipv4_mapped", None) or address
 
 
 def is_public(address: str) -> bool:
-    """Whether anybody in the world would reach the same by that address: not loopback, private, link-local, multicast
-    or reserved, also not as an IPv6 address that stands for such an IPv4 address."""
+    """Whether an address is globally reachable: not loopback, private, link-local, multicast or reserved, including
+    IPv6 addresses that stand for such IPv4 addresses."""
     try:
         found = ipaddress.ip_address(address)
-    except ValueError:  # also one with a zone
+    except ValueError:  # also for an address with a zone
         return False
     within = getattr(found, "ipv4_mapped", None) or getattr(found, "sixtofour", None)
     found = within or found
@@ -137,8 +136,8 @@ def is_public(address: str) -> bool:
 
 
 def npm_registry() -> str | None:
-    """The registry that npm is configured for on this machine, by the environment or its files; None without npm. One
-    of its files that holds credentials npm does not tell, and it is None."""
+    """The registry configured for npm on this machine, by the environment or its files; None without npm, or if npm
+    hides it because a file of its configuration holds credentials."""
     npm = subprocesses.find("npm")
     if npm is None:
         return None

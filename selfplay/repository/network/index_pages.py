@@ -1,7 +1,7 @@
-"""What one project page of each configured index says of where its files lie.
+"""Finds the hosts of an index's files, by reading one project page of each configured index.
 
-An index's files often lie on another host than its pages, so one page of each is read, outside of any sandbox, and
-builds may reach the hosts of its links too.
+An index's files often lie on another host than its pages. So one page of each index is read, outside of any sandbox,
+and builds may also reach the hosts of its links.
 """
 
 import contextlib
@@ -22,14 +22,14 @@ from selfplay.repository.network.index_session import IndexSession, SentElsewher
 from selfplay.repository.network.indexes import Indexes, trusted
 
 EVERYWHERE = "pytest"
-"""The project whose page is read: every build installs it, so an index that serves builds has it."""
+"""The project whose page is read: every build installs it, so every usable index has it."""
 PAGE_SECONDS = 15.0
 
 
 def allowed_for(
     indexes: Indexes, names: Iterable[str], environ: Mapping[str, str], *, registry: str | None = None
 ) -> Allowed:
-    """What a build with these indexes may reach. `names`: as `--allow-host` takes them; `registry`: npm's."""
+    """The addresses that a build with these indexes may reach. `names`: as for `--allow-host`; `registry`: npm's."""
     urls = [indexes.default or PYPI_SIMPLE_ENDPOINT, *indexes.extra]
     named = {address for name in names for address in parse_host(name)}
     named |= {address for url in (*urls, *indexes.find_links, registry or "") if (address := address_of(url))}
@@ -52,7 +52,7 @@ def allowed_for(
 
 
 def _links(session: IndexSession, url: str, *, flat: bool) -> Iterator[Address]:
-    """Where the links of one page of an index lead, and where the page and one file are found after redirections."""
+    """The addresses of one page's links, and the addresses to which the page and one file are redirected."""
     seen: list[str] = []
     session.hooks["response"] = [lambda response, **_: seen.append(response.url)]
     if flat:
@@ -63,7 +63,7 @@ def _links(session: IndexSession, url: str, *, flat: bool) -> Iterator[Address]:
         client = PyPISimple(endpoint=url.rstrip("/") + "/", session=session)
         links = [package.url for package in _page(client)]
     session.allow(links)
-    with contextlib.suppress(requests.RequestException):  # what it leads to is known then, or not needed
+    with contextlib.suppress(requests.RequestException):  # its target is known then, or not needed
         session.head(next((link for link in links if address_of(link)), ""), timeout=PAGE_SECONDS, allow_redirects=True)
     for place in {*seen, *links}:
         if address := address_of(place):
@@ -71,7 +71,7 @@ def _links(session: IndexSession, url: str, *, flat: bool) -> Iterator[Address]:
 
 
 def _page(client: PyPISimple) -> list[DistributionPackage]:
-    """The files of one project: of the one that every build needs, or else of the first that the index names."""
+    """The files of one project: the one that every build needs, or else the first one of the index."""
     try:
         return list(client.get_project_page(EVERYWHERE, timeout=PAGE_SECONDS).packages)
     except NoSuchProjectError:
@@ -80,7 +80,7 @@ def _page(client: PyPISimple) -> list[DistributionPackage]:
 
 
 def _reason(error: Exception) -> str:
-    """An error without its URL, which may hold a password."""
+    """The error without its URL, which may contain a password."""
     if isinstance(error, requests.HTTPError) and error.response is not None:
         return f"it answered {error.response.status_code}"
     if isinstance(error, SentElsewhere):

@@ -1,9 +1,9 @@
-"""Requests that we send to a package index ourselves, outside of any sandbox: they go to the index's own host and to
-hosts that the index names, by the links of its pages or by a redirect of its own; what another host redirects to counts
-only if the index named it too.
+"""Our own requests to a package index, outside of any sandbox. They go only to the index's host and to hosts that the
+index names, by links of its pages or by its own redirects; a redirect of another host counts only if the index also
+named the target.
 
-None of them leads nearer to this machine than the index itself is: an index in the internet cannot have a private
-network asked, and one in a private network not this machine's own services.
+No request goes nearer to this machine than the index itself: a public index cannot make us query a private network, and
+a private one cannot make us query this machine's own services.
 """
 
 import socket
@@ -17,11 +17,11 @@ from requests.utils import select_proxy
 from selfplay.repository.network.hosts import Address, address_of, here, is_public
 
 HERE, PRIVATE, PUBLIC = range(3)
-"""How near a host is."""
+"""How near a host is to this machine."""
 
 
 class SentElsewhere(requests.RequestException):
-    """A request that is not sent, and the address for which it was meant."""
+    """A request that is not sent, and the address it was meant for."""
 
     def __init__(self, address: Address | None, why: str) -> None:
         super().__init__(f"{address} {why}" if address else f"it sends on to {why}")
@@ -29,7 +29,7 @@ class SentElsewhere(requests.RequestException):
 
 
 class IndexSession(requests.Session):
-    """A session for one index. `allow` takes the links of its pages."""
+    """A session for one index. `allow` gets the links of its pages."""
 
     def __init__(self, index: str) -> None:
         super().__init__()
@@ -38,23 +38,23 @@ class IndexSession(requests.Session):
         self._own_distance: int | None = None
 
     def allow(self, urls: Iterable[str]) -> None:
-        """What a page of the index names may be asked."""
+        """Allow requests to the hosts that a page of the index names."""
         self._named |= {address for url in urls if (address := address_of(url))}
 
     def get_redirect_target(self, resp: requests.Response) -> str | None:
-        """Where an answer leads, which is named if it is the index that answers."""
+        """The target of a redirect, which is allowed if the index itself answered."""
         target = super().get_redirect_target(resp)
         if target and self._own(address_of(resp.url)):
             self.allow([urljoin(resp.url, target)])
         return target
 
     def send(self, request: requests.PreparedRequest, **settings: Any) -> requests.Response:
-        """Every request goes through here, those of redirects too. Raises `SentElsewhere`."""
+        """Every request goes through here, including redirects. Raises `SentElsewhere`."""
         address = address_of(request.url or "")
         if address is None:
-            raise SentElsewhere(None, "what is no web address")
+            raise SentElsewhere(None, "something that is not a web address")
         if not self._known(address):
-            raise SentElsewhere(address, "is no host that the index names")
+            raise SentElsewhere(address, "is not a host that the index names")
         by_proxy = select_proxy(request.url or "", settings.get("proxies")) is not None
         if address != self._index and distance(address.host, look_up=not by_proxy) < self._distance(by_proxy):
             raise SentElsewhere(address, "is nearer to this machine than the index: its own, or of a private network")
@@ -64,7 +64,7 @@ class IndexSession(requests.Session):
         return address in self._named or self._own(address)
 
     def _own(self, address: Address | None) -> bool:
-        """Whether an address is the index's own: the same port, or that of https instead of http's."""
+        """Whether an address is the index's own: the same port, or https instead of http."""
         if address is None or self._index is None or self._index.host != address.host:
             return False
         return (ports := (self._index.port, address.port)) == (80, 443) or ports[0] == ports[1]
@@ -76,8 +76,8 @@ class IndexSession(requests.Session):
 
 
 def distance(host: str, *, look_up: bool = True) -> int:
-    """How near a host is; of a name that is looked up, its nearest address. Names that only the user's proxy knows, and
-    those that lead nowhere, count as public: the request itself will fail."""
+    """How near a host is; for a name that is looked up, its nearest address. Names that only the user's proxy knows,
+    and names without an address, count as public: the request itself will fail."""
     try:
         found = (
             {str(entry[4][0]) for entry in socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)} if look_up else ()

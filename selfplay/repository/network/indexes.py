@@ -1,8 +1,8 @@
 """The package indexes that the user configured for pip or uv, read from the same places as those tools do.
 
-The environment wins over pip's configuration files, uv's variables over pip's. Without any, the tools' own default is
-used; no index is named here. Credentials in an index URL stay outside of builds where that can be (`credentials.py`
-says where), and so do passwords of the user's own proxies (`upstream.py` reads them).
+The environment wins over pip's configuration files, uv's variables over pip's. Without any, the tools' default is used;
+no index is named here. Credentials in an index URL stay out of builds if possible (see `credentials.py`), and so do
+passwords of the user's proxies (`upstream.py` reads them).
 """
 
 import os
@@ -28,7 +28,7 @@ class Indexes:
 
 
 def configured(environ: Mapping[str, str] | None = None) -> Indexes:
-    """What the user configured; `environ` replaces the process's environment and hides pip's files (for tests)."""
+    """The user's configuration; `environ` replaces the process's environment and hides pip's files (for tests)."""
     values = _pip_files() if environ is None else {}
     environ = os.environ if environ is None else environ
 
@@ -56,7 +56,7 @@ def _pip_files() -> dict[str, str]:
 
 
 def for_sandbox(indexes: Indexes) -> tuple[dict[str, str], tuple[Mount, ...]]:
-    """The environment variables of uv and pip for these indexes, and the local folders and certificates they need."""
+    """uv's and pip's variables for these indexes, and the local folders and certificates they need."""
     env: dict[str, str] = {}
     mounts: dict[str, Mount] = {}
     extra, links = list(indexes.extra), list(indexes.find_links)
@@ -78,7 +78,7 @@ def for_sandbox(indexes: Indexes) -> tuple[dict[str, str], tuple[Mount, ...]]:
 
 
 def trusted(environ: Mapping[str, str]) -> str:
-    """The bundle of certificates that the user set; empty for the system's."""
+    """The certificate bundle that the user set; empty for the system's."""
     return next((environ[name] for name in CERTIFICATES if environ.get(name)), "")
 
 

@@ -1,4 +1,4 @@
-"""The proxy that a build speaks to: it answers one request per connection, and only for allowed hosts."""
+"""The proxy of a build: it serves one request per connection, and only for allowed hosts."""
 
 import asyncio
 import contextlib
@@ -17,7 +17,7 @@ from selfplay.repository.network.tls_name import checked_beginning
 from selfplay.repository.network.upstream import NotThere, Streams, Unreachable, reach, upstream_for
 
 MOST_CONNECTIONS = 100
-"""At a time; each takes two of the supervisor's open files. Installers keep about 50."""
+"""Connections at a time; each uses two of the supervisor's open files. Installers keep about 50."""
 HEAD_SECONDS, IDLE_SECONDS, LINGER_SECONDS = 10.0, 120.0, 5.0
 CHUNK = 64 * 1024
 MOST_KEPT = 50
@@ -25,8 +25,8 @@ log = logging.getLogger(__name__)
 
 
 class Proxy:
-    """Serves connections of one build. `secrets`: what it adds to requests for an index. `refused`: hosts that were
-    asked for and are not allowed; `failed`: allowed ones that could not be reached, and why. Both hold the first
+    """Serves connections of one build. `secrets`: what it adds to requests for an index. `refused`: requested hosts
+    that are not allowed; `failed`: allowed hosts that could not be reached, and why. Both hold the first
     `MOST_KEPT`."""
 
     def __init__(self, allowed: Allowed, secrets: Mapping[Address, Secret] | None = None) -> None:
@@ -37,7 +37,7 @@ class Proxy:
         self._open = 0
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """One connection, from its first byte to its last."""
+        """Serve one connection, from its first byte to its last."""
         self._open += 1
         try:
             if self._open > MOST_CONNECTIONS:
@@ -76,7 +76,7 @@ class Proxy:
         near[1].write(b"HTTP/1.1 200 Connection established\r\n\r\n")
         try:
             far[1].write(await checked_beginning(near[0], host, HEAD_SECONDS))
-        except Refused as refused:  # the tunnel stands: there is nobody to answer any more
+        except Refused as refused:  # the tunnel is open: no answer can be sent any more
             self._remember(refused)
             return
         await relay(near, far)
@@ -86,11 +86,11 @@ class Proxy:
             self.refused.setdefault(refused.asked, refused.sentence)
 
     async def _reach(self, request: ProxyRequest, *, tls: bool = False) -> Streams:
-        """Streams for an allowed host, `tls` inside them. Raises `Refused`. No name is looked up before it is known to
-        be allowed."""
+        """Streams to an allowed host, with `tls` inside them. Raises `Refused`. A name is looked up only after it is
+        known to be allowed."""
         address = request.address
         if address not in self.allowed:
-            raise Refused(403, f"this build may not reach {address}: it is no package index", address)
+            raise Refused(403, f"this build may not reach {address}: it is not a package index", address)
         try:
             tunnel = request.tunnel or tls
             streams = await reach(address, self.allowed, upstream_for(address, tunnel=tunnel), tunnel=tunnel)
@@ -104,7 +104,7 @@ class Proxy:
 
 
 def _with(request: ProxyRequest, secret: Secret) -> ProxyRequest:
-    """The request with an index's credentials in place of any of its own. Raises `Refused` for one that changes the
+    """The request with an index's credentials, which replace its own. Raises `Refused` for a request that changes the
     index."""
     if request.method not in READING:
         raise Refused(405, "builds may only read from an index that has credentials")
@@ -120,12 +120,12 @@ async def _secured(streams: Streams, address: Address) -> Streams:
             await streams[1].start_tls(context, server_hostname=address.host)
     except (OSError, TimeoutError) as error:
         streams[1].close()
-        raise Unreachable(f"{address} cannot be spoken to by TLS: {error}") from error
+        raise Unreachable(f"a TLS connection to {address} failed: {error}") from error
     return streams
 
 
 async def _head(reader: asyncio.StreamReader) -> bytes:
-    """Everything up to the first empty line. Raises `Refused` for one that is too long or too slow."""
+    """Everything up to the first empty line. Raises `Refused` if it is too long or too slow."""
     try:
         async with asyncio.timeout(HEAD_SECONDS):
             return await reader.readuntil(b"\r\n\r\n")
@@ -144,7 +144,7 @@ async def _say(writer: asyncio.StreamWriter, refused: Refused) -> None:
 
 
 async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, size: int) -> None:
-    """Exactly `size` bytes: what follows them is not part of the request."""
+    """Copy exactly `size` bytes: later bytes are not part of the request."""
     async with asyncio.timeout(IDLE_SECONDS):
         while size:
             data = await reader.read(min(size, CHUNK))
@@ -157,7 +157,7 @@ async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, size
 
 
 async def relay(near: Streams, far: Streams) -> None:
-    """Both directions of a tunnel, until both ends closed, or one closed and the other stays silent."""
+    """Copy both directions of a tunnel, until both ends closed, or one closed and the other stays silent."""
     async with asyncio.timeout(IDLE_SECONDS) as idle, asyncio.TaskGroup() as both:
         both.create_task(_pump(near[0], far[1], idle))
         both.create_task(_pump(far[0], near[1], idle))
@@ -175,6 +175,6 @@ async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, idle
 
 
 def _extend(idle: asyncio.Timeout, seconds: float) -> None:
-    """The connection is given up after so many seconds of silence from now on."""
+    """Close the connection after this many seconds of silence from now on."""
     if not idle.expired():
         idle.reschedule(asyncio.get_running_loop().time() + seconds)

@@ -1,7 +1,7 @@
-"""What a build asks its proxy for: one request's head, read strictly.
+"""Parses the head of one request from a build to its proxy, strictly.
 
-Everything here was written by strangers. A head that two programs could read in two ways is refused, so that nothing
-can be hidden in it from whoever reads it next (the user's own proxy, say).
+Every byte is untrusted. A head that two programs could read in two ways is refused, so that nothing in it is hidden
+from the next reader, such as the user's own proxy.
 """
 
 import re
@@ -19,11 +19,12 @@ OURS = {
     "host", "connection", "keep-alive", "te", "trailer", "upgrade", "expect", "content-length", "http2-settings",
     "proxy-connection", "proxy-authorization", "proxy-authenticate",
 }  # fmt: skip
-"""Headers that speak about the connection, which is ours, or that we write ourselves."""
+"""Headers about the connection, which is ours, or that we write ourselves."""
 
 
 class Refused(Exception):
-    """A request that is not served: the status and a sentence that says why. `asked`: the host, when it is that."""
+    """A request that is not served: the status and the reason as a sentence. `asked`: the host, if the host is the
+    reason."""
 
     def __init__(self, status: int, sentence: str, asked: Address | None = None) -> None:
         super().__init__(sentence)
@@ -32,7 +33,8 @@ class Refused(Exception):
 
 @dataclass(frozen=True)
 class ProxyRequest:
-    """`tunnel`: CONNECT; else `method`, `target` (path and query), `headers` and a body of `body` bytes follow."""
+    """`tunnel`: it is a CONNECT; else `method`, `target` (path and query), `headers`, and the size of the `body`
+    count."""
 
     address: Address
     tunnel: bool
@@ -42,7 +44,7 @@ class ProxyRequest:
     body: int = 0
 
     def head(self, authorization: str | None = None, *, absolute: bool = False) -> bytes:
-        """The head to send on. `absolute`, with the whole URL and perhaps an authorization, to a proxy."""
+        """The head to forward. `absolute`: for a proxy, with the whole URL and optionally an authorization."""
         host = str(self.address).removesuffix(":80")
         lines = [f"{self.method} {f'http://{host}' if absolute else ''}{self.target} HTTP/1.1", f"Host: {host}"]
         lines += [f"{name}: {value}" for name, value in self.headers]
@@ -52,11 +54,11 @@ class ProxyRequest:
 
 
 def parse(head: bytes) -> ProxyRequest:
-    """The request of a head that ends with an empty line. Raises `Refused`."""
+    """Parse a head, which ends with an empty line. Raises `Refused`."""
     first, *lines = head.decode("latin-1").removesuffix("\r\n\r\n").split("\r\n")
     request = REQUEST.fullmatch(first)
     if request is None:
-        raise Refused(400, "this is no request that a proxy could serve")
+        raise Refused(400, "this is not a request that a proxy could serve")
     headers = _headers(lines)
     method, target = request[1], request[2]
     if method == "CONNECT":
@@ -99,7 +101,8 @@ def _address(host: str, port: str | None, default: int) -> Address:
 
 
 def _body(headers: list[tuple[str, str]]) -> int:
-    """How many bytes follow. One plain length or none: chunks and doubled lengths can be read in two ways."""
+    """The number of body bytes. Only one plain length, or none, is accepted: chunks and repeated lengths can be read in
+    two ways."""
     lengths = [value for name, value in headers if name == "content-length"]
     if any(name == "transfer-encoding" for name, _ in headers) or len(lengths) > 1:
         raise Refused(400, "a body needs one Content-Length")

@@ -1,7 +1,9 @@
-"""A tunnel carries TLS for its own host and nothing else: what it begins with is read before it is sent on.
+"""Checks that a tunnel carries TLS for its own host and nothing else: its first bytes are read before they are
+forwarded.
 
-Many sites share the addresses of one content network, which tells them apart by the name in the first message of TLS. A
-build that names an index to us and another site in there would reach that site. The standard library reads the message.
+Many sites share the addresses of one content network, which distinguishes them by the name in the first TLS message. A
+build could name an index to us and another site in that message, and so reach the other site. The standard library
+parses the message.
 """
 
 import asyncio
@@ -16,8 +18,8 @@ MOST_BYTES = 32 * 1024
 
 
 class FirstMessage:
-    """Reads the beginning of a TLS client's side. `name`: the host it asks for, None for one that names none; `known`
-    once that is read."""
+    """Reads the beginning of a TLS client's data. `name`: the requested host, None if there is none; `known`: set when
+    it has been read."""
 
     def __init__(self) -> None:
         self.known = False
@@ -29,10 +31,10 @@ class FirstMessage:
 
     def _keep(self, _tls: object, name: str | None, _context: object) -> int:
         self.known, self.name = True, name
-        return ssl.ALERT_DESCRIPTION_INTERNAL_ERROR  # that is all we want to know
+        return ssl.ALERT_DESCRIPTION_INTERNAL_ERROR  # only the name is needed
 
     def feed(self, data: bytes) -> bool:
-        """Whether more is needed. Raises `ssl.SSLError` for what is no TLS."""
+        """Whether more data is needed. Raises `ssl.SSLError` if it is not TLS."""
         self._bytes.write(data)
         try:
             self._tls.do_handshake()
@@ -57,7 +59,7 @@ async def checked_beginning(reader: asyncio.StreamReader, host: Address, seconds
                 if not message.feed(data):
                     break
     except ssl.SSLError as error:
-        raise Refused(403, f"a tunnel to {host} may carry TLS alone", host) from error
+        raise Refused(403, f"a tunnel to {host} may only carry TLS", host) from error
     if not _is_for(message.name, host.host):
         other = Address(message.name, host.port) if message.name and re.fullmatch(NAME, message.name) else host
         raise Refused(403, f"a tunnel to {host} was used for another host, {other.host}", other)
@@ -65,7 +67,7 @@ async def checked_beginning(reader: asyncio.StreamReader, host: Address, seconds
 
 
 def _is_for(name: str | None, host: str) -> bool:
-    """Whether a TLS client that asks for `name` means `host`. An address has no name."""
+    """Whether a TLS client that asks for `name` means `host`. If `host` is an address, there is no name."""
     try:
         ipaddress.ip_address(host)
     except ValueError:

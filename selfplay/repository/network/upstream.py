@@ -1,7 +1,7 @@
-"""How a build's proxy reaches a host that it allows: directly, or through the user's own proxy.
+"""Connects a build's proxy to an allowed host: directly, or through the user's own proxy.
 
 The user's `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY` are read as the standard library reads them. Their
-password stays here, outside of every sandbox.
+passwords stay outside of every sandbox.
 """
 
 import asyncio
@@ -19,16 +19,16 @@ Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
 class Unreachable(Exception):
-    """An allowed host that could not be reached; the message is a sentence for whoever runs the build."""
+    """An allowed host that could not be reached; the message is a sentence for the user."""
 
 
 class NotThere(Exception):
-    """A host that leads to a place where builds may not go; the message is a sentence."""
+    """A host that leads to a place that builds may not reach; the message is a sentence."""
 
 
 @dataclass(frozen=True)
 class Upstream:
-    """A proxy of the user. `authorization` is the header's value, None without a password."""
+    """A user's proxy. `authorization`: the header's value, None without a password."""
 
     scheme: str
     address: Address
@@ -36,8 +36,8 @@ class Upstream:
 
 
 def upstream_for(address: Address, *, tunnel: bool) -> Upstream | None:
-    """The user's proxy for that host, None where none is set or `NO_PROXY` names the host. Raises `Unreachable` for a
-    kind of proxy that cannot be used."""
+    """The user's proxy for this host; None if none is set or `NO_PROXY` names the host. Raises `Unreachable` for an
+    unusable kind of proxy."""
     proxies = urllib.request.getproxies_environment()
     url = proxies.get("https" if tunnel else "http") or proxies.get("all")
     if not url or urllib.request.proxy_bypass(str(address), proxies):
@@ -55,7 +55,7 @@ def upstream_for(address: Address, *, tunnel: bool) -> Upstream | None:
 
 
 async def reach(address: Address, allowed: Allowed, upstream: Upstream | None, *, tunnel: bool) -> Streams:
-    """Streams to the host itself, or for a plain request through a proxy, to that proxy. Raises `Unreachable` and
+    """Streams to the host itself or, for a plain request through a proxy, to the proxy. Raises `Unreachable` and
     `NotThere`."""
     try:
         async with asyncio.timeout(CONNECT_SECONDS):
@@ -90,7 +90,7 @@ async def _direct(address: Address, allowed: Allowed) -> Streams:
 
 
 async def _through(streams: Streams, address: Address, upstream: Upstream) -> None:
-    """Ask the user's proxy for a tunnel. Raises `Unreachable` with what it answered."""
+    """Ask the user's proxy for a tunnel. Raises `Unreachable` with its answer."""
     reader, writer = streams
     lines = [f"CONNECT {address} HTTP/1.1", f"Host: {address}"]
     lines += [f"Proxy-Authorization: {upstream.authorization}"] if upstream.authorization else []
@@ -99,7 +99,7 @@ async def _through(streams: Streams, address: Address, upstream: Upstream) -> No
     try:
         head = await reader.readuntil(b"\r\n\r\n")
     except (asyncio.IncompleteReadError, asyncio.LimitOverrunError) as error:
-        raise Unreachable(f"the proxy {upstream.address} does not answer as a proxy does") from error
+        raise Unreachable(f"the proxy {upstream.address} does not answer like a proxy") from error
     status = head.split(b"\r\n", 1)[0].decode("latin-1").split(" ", 2)
     if len(status) < 2 or status[1] != "200":
         raise Unreachable(f"the proxy {upstream.address} answered {' '.join(status[1:])[:100]} for {address}")

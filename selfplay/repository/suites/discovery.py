@@ -1,4 +1,4 @@
-"""Which files hold a repository's tests, by pytest's own collection or by a run of the user's command."""
+"""Finds the files with a repository's tests, by pytest's own collection or by running the user's command."""
 
 import os
 import re
@@ -10,29 +10,29 @@ from selfplay.repository.errors import NoTests
 from selfplay.repository.prepared import Prepared
 from selfplay.repository.suites.django import MOST_BYTES, collections, settings_in
 from selfplay.repository.suites.pytest_suite import file_of, parse_records, render_script
-from selfplay.repository.suites.runners import Asked, RunnerCall
+from selfplay.repository.suites.runners import RunnerCall, RunnerRequest
 from selfplay.repository.suites.script_frame import framed
 from selfplay.sandbox import WORKDIR, Completed
 
 COLLECT_SECONDS = 120.0
 TAIL_LINES = 15
 MOST_BROKEN = 5
-"""Files that cannot be loaded and are left out, one after the other."""
-CALL = "If they need another call, give it with --test; if something is not installed or built, with --setup."
+"""The most files that are left out because they cannot be loaded."""
+CALL = "If they need another command, give it with --test; if something is not installed or built, with --setup."
 OF_TREE = re.compile(rb"[('\"\s/]" + WORKDIR.encode() + rb"/([^\s'\":()]+)")
 SCRIPT = re.compile(rb".+\.[cm]?[jt]sx?\b")
 NO_MODULE = re.compile(rb"module lookup disabled by GOPROXY|(missing go.sum entry for|no required) module provid")
 MODULES = (
-    "It needs Go modules from outside, which are not downloaded: run `go mod vendor` in a checkout, commit its `vendor`"
+    "It needs external Go modules, which are not downloaded: run `go mod vendor` in a checkout, commit its `vendor`"
     " folder there, and name that checkout."
 )
 Run = Callable[[str, float], Completed]
-"""Runs a script for so many seconds."""
+"""Runs a script with a limit in seconds."""
 
 
 def collected(prepared: Prepared, run: Run) -> tuple[list[str], list[str], tuple[str, ...]]:
-    """(test files, files that cannot be collected, pytest's options): as configured, then without `addopts`, then with
-    wider patterns. Raises `NoTests`."""
+    """(test files, files that cannot be collected, pytest's options): tried as configured, then without `addopts`, then
+    with wider patterns. Raises `NoTests`."""
     log, examples = b"", False
     for options, script in collections(_settings(prepared)):
         done = run(script, COLLECT_SECONDS)
@@ -46,7 +46,7 @@ def collected(prepared: Prepared, run: Run) -> tuple[list[str], list[str], tuple
             return sorted(files), sorted(path for path in broken if path.endswith(".py")), options
     if examples:
         raise NoTests(
-            f"{prepared.source} has examples in its docstrings, and no tests in files of their own",
+            f"{prepared.source} has tests only as examples in docstrings",
             "A bug must not touch the files that test it: give a source whose tests have their own files.",
         )
     raise NoTests(
@@ -66,7 +66,7 @@ def _settings(prepared: Prepared) -> str:
 
 
 def run_by(command: str, prepared: Prepared, run: Run, seconds: float) -> list[str]:
-    """The test files of which the user's command runs tests. Raises `NoTests`."""
+    """The test files whose tests the user's command runs. Raises `NoTests`."""
     done = run(render_script((), command=command), seconds)
     files = {file_of(record.id) for record in parse_records(done.stdout)}
     if not files:
@@ -78,12 +78,14 @@ def run_by(command: str, prepared: Prepared, run: Run, seconds: float) -> list[s
 
 
 def run_as_called(call: RunnerCall, prepared: Prepared, run: Run, seconds: float) -> tuple[list[str], list[str]]:
-    """(test files of which the repository's own call of its framework runs tests, files that cannot be loaded). Raises
+    """(test files whose tests the repository's own call of its framework runs, files that cannot be loaded). Raises
     `NoTests`."""
     broken, log = list[str](), b""
     while True:
         options = (*call.options, *(f"{call.runner.ignoring}{path}" for path in broken))
-        done = run(framed(call.runner.lines(Asked(options=options, places=call.places, before=call.before))), seconds)
+        done = run(
+            framed(call.runner.lines(RunnerRequest(options=options, places=call.places, before=call.before))), seconds
+        )
         files = {file_of(record.id) for record in parse_records(done.stdout) if record.kind == "test"}
         log = log or done.stdout
         culprit = unloadable(done.stdout) if call.runner.ignoring and not files and len(broken) < MOST_BROKEN else ""
@@ -100,15 +102,15 @@ def run_as_called(call: RunnerCall, prepared: Prepared, run: Run, seconds: float
 
 
 def unloadable(log: bytes) -> str:
-    """The file of the tree that node could not load: of those that a stack names, the one that the framework itself
-    asked for, which is the last; empty where none is named."""
+    """The file of the tree that node could not load: the last one that a stack names, which the framework itself
+    loaded; empty if none is named."""
     found = [script[0] for place in OF_TREE.findall(log) if (script := SCRIPT.match(place))]
     own = [os.fsdecode(path) for path in found if b"node_modules/" not in path and b".." not in path]
     return own[-1] if own else ""
 
 
 def advice(prepared: Prepared, otherwise: str) -> str:
-    """What the build's ladder says of tests that do not run; `otherwise` when it was content."""
+    """The ladder's advice about tests that do not run; `otherwise` if it found no problem."""
     found = next((note for note in prepared.notes if note.startswith(NEAREST)), None)
     return f"{found}, or give the command of its tests with --test" if found else otherwise
 

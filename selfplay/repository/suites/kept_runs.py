@@ -1,4 +1,4 @@
-"""The runs of a measurement, kept one by one until it is complete: a kill loses only the current run."""
+"""Keeps each run of a measurement until the measurement is complete, so that a kill loses only the current run."""
 
 import base64
 import hashlib
@@ -18,13 +18,13 @@ log = logging.getLogger(__name__)
 
 @dataclass
 class KeptRuns:
-    """The runs in `folder`, in the order of the requests. A repeated measurement requests the same runs."""
+    """The runs in `folder`, in request order. A repeated measurement requests the same runs."""
 
     folder: Path
     asked: int = 0
 
     def run(self, script: str, start: Callable[[], Completed]) -> Completed:
-        """The result of the next run: read if it is kept and ran `script`, else started and kept."""
+        """The result of the next run: read if a kept one ran `script`, else started and kept."""
         place = self.folder / f"{self.asked}.json.zst"
         self.asked += 1
         name = hashlib.sha256(script.encode("utf-8", "surrogateescape")).hexdigest()
@@ -50,8 +50,8 @@ def _read(place: Path, script: str) -> Completed | None:
 
 
 def _write(place: Path, script: str, done: Completed) -> None:
-    """Keep a run. If that fails, a kill costs more, and nothing else happens."""
-    from selfplay.artifact.files import write_atomically  # brings pydantic, slow to import
+    """Keep a run. A failure to do so is only logged: a later kill then costs more."""
+    from selfplay.artifact.files import write_atomically  # imports pydantic, which is slow
 
     texts = {name: base64.b64encode(getattr(done, name)).decode() for name in ("stdout", "stderr")}
     value = {**asdict(done), **texts, "script": script}

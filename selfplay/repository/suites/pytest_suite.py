@@ -1,7 +1,7 @@
-"""The one place that knows how Python tests are run and reported: it renders scripts and reads their records.
+"""Knows how Python tests are run and reported: it renders scripts and reads their records. No other module does.
 
 Scripts are portable: bash, relative paths, `python` on PATH, started in the repository root. They contain the small
-program that runs pytest and records each test (`inside/selfplay_tests.py`), so an artifact needs none of our files.
+program that runs pytest and records each test (`inside/selfplay_tests.py`), so an artifact needs no file of ours.
 Coverage, process pools and shuffling are switched off: a run measures outcomes, and must be repeatable.
 """
 
@@ -22,17 +22,17 @@ from selfplay.untrusted_json import AnswerError, answer
 PARSER = text("test_parser.py")
 """`test_parser.py`: the raw log of a rendered script on stdin -> `{test id: "passed" | "failed"}` on stdout."""
 TEST_SECONDS = 10.0
-"""Seconds after which one test is failed."""
+"""Seconds after which one test fails."""
 MAX_TIMEOUTS = 3
-"""How many such tests stop a run: by then it is clear that the change makes everything hang."""
+"""This many such tests stop a run: then the change clearly makes everything hang."""
 COVERAGE_TOOLS = "/tools/coverage"
 FALLBACK_PATTERNS = "python_files=test*.py *_test.py *_tests.py tests.py"
 ATTEMPTS = ((), ("-o", "addopts="), ("-o", FALLBACK_PATTERNS), ("-o", "addopts=", "-o", FALLBACK_PATTERNS))
 MOST_RECORDS, MOST_RECORD, MOST_FIELDS, MOST_WORD = 200_000, 1 << 20, 100, 20
-"""Records of a log; bytes and values of one; characters of its outcome."""
+"""Limits: records of a log; bytes and values of one record; characters of its outcome."""
 MOST_SECONDS = 1e6
 MOST_COVERAGE, MOST_COVERED = 256 << 20, 4_000_000
-"""Bytes and values of a coverage map; nearly all are small integers."""
+"""Limits of a coverage map, in bytes and values; nearly all are small integers."""
 MOST_MESSAGE = 300
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{6,}")
 _RECORD = re.compile(rb"SELFPLAY (\{[^\n]*)")
@@ -43,10 +43,10 @@ _OPTIONS = ("--continue-on-collection-errors", "--maxfail=0", "-q", "--no-header
 
 @dataclass(frozen=True, slots=True)
 class TestRecord:
-    """One test of one run. `outcome`: passed, failed, skipped, xfailed, xpassed; `seconds` None when it never ended.
+    """One test of one run. `outcome`: passed, failed, skipped, xfailed, xpassed; `seconds`: None if it did not end.
 
-    A file that cannot be collected has one record, with its path as `id`, and `kind` "collect"; else `kind` is "test",
-    or "doctest" (only told when tests are collected, not run).
+    A file that cannot be collected has one record, with its path as `id` and the `kind` "collect"; otherwise `kind` is
+    "test", or "doctest" (known only when tests are collected, not run).
     """
 
     id: str
@@ -72,11 +72,12 @@ def render_script(
     patience: float = 1.0,
 ) -> str:
     """`test_script.sh`: runs the tests of `files` without the `excluded` ids (with `only`: just those ids). A test
-    fails that takes `test_seconds`, or `patience` times as long if it uses less than that of the processor meanwhile.
+    fails after `test_seconds`, or after `patience` times as long if it uses less processor time than that.
 
     Missing files are skipped; with empty `files`, pytest's own discovery decides. `options` go to pytest. `command`
-    replaces the call of pytest by the user's own, with the recording plugin added through the environment. A helper of
-    the script that is killed ends it as killed (137): without its file or its records the run would say what is not so.
+    replaces the call of pytest by the user's own, with the recording plugin added through the environment. If a helper
+    of the script is killed, the script exits with 137: without the helper's file or records the run would report wrong
+    outcomes.
     """
     selection = {
         "excluded": sorted(excluded),
@@ -105,7 +106,7 @@ def script_for(suite: Suite, files: Collection[str] | None = None, *, only: Coll
 
 
 def picked_of(suite: Suite, files: Collection[str] | None, only: Collection[str]) -> tuple[list[str], list[str]]:
-    """The files that a script of the suite runs, of all, of `files` or of the ids in `only`; and their excluded ids."""
+    """The files that a script of the suite runs (all, `files`, or the files of `only`), and their excluded ids."""
     picked = {file_of(test) for test in only} if only else set(suite.files if files is None else files)
     return sorted(picked), [test for test in suite.excluded if file_of(test) in picked]
 
@@ -135,9 +136,9 @@ def _user_command(command: str) -> list[str]:
 
 
 def parse_records(log: bytes) -> list[TestRecord]:
-    """The records of a log, the last one of each id; lines that are not records are skipped. Raises `BadStream` for
-    more than `MOST_RECORDS` lines that look like records, of whatever ids."""
-    if sum(1 for _ in _RECORD.finditer(log)) > MOST_RECORDS:  # known before any is parsed
+    """The records of a log, the last one of each id; other lines are skipped. Raises `BadStream` for more than
+    `MOST_RECORDS` lines that look like records."""
+    if sum(1 for _ in _RECORD.finditer(log)) > MOST_RECORDS:  # counted before any is parsed
         raise BadStream(f"the log of the tests holds more than {MOST_RECORDS} records")
     records: dict[str, TestRecord] = {}
     for found in _RECORD.finditer(log):
@@ -148,7 +149,7 @@ def parse_records(log: bytes) -> list[TestRecord]:
 
 
 def _record(line: bytes) -> TestRecord | None:
-    """One record; None for what is none, as the repository's code may write anything."""
+    """Parse one record; None if the line is not a record, since the repository's code may write anything."""
     value = _json(line)
     known = value.get("id") if value else None
     if not value or not isinstance(known, str) or "\0" in known:
@@ -173,8 +174,8 @@ def _json(line: bytes) -> dict[str, Any] | None:
 
 
 def failure_messages(log: bytes, tests: Collection[str]) -> dict[str, str]:
-    """Test -> what it failed with, for those of `tests` of which pytest's closing lines say so. For people: addresses
-    are left out, so that two runs say the same."""
+    """Test -> its failure message, for those of `tests` that pytest's closing lines name. For users: addresses are
+    removed, so that two runs give the same text."""
     wanted, said = set(tests), dict[str, str]()
     for line in log.splitlines():
         if line.startswith((b"FAILED ", b"ERROR ")):
@@ -185,7 +186,7 @@ def failure_messages(log: bytes, tests: Collection[str]) -> dict[str, str]:
 
 
 def finished(log: bytes) -> int | None:
-    """pytest's exit status; None when the script was killed before its end."""
+    """pytest's exit status; None if the script was killed before its end."""
     for line in reversed(log.rsplit(b"\n", 4)[1:]):
         if found := _END.fullmatch(line):
             return int(found[1])
@@ -194,7 +195,7 @@ def finished(log: bytes) -> int | None:
 
 @dataclass(frozen=True)
 class _Coverage:
-    """What a traced run writes."""
+    """The output of a traced run."""
 
     tests: list[str]
     sets: list[list[int]]
@@ -203,7 +204,7 @@ class _Coverage:
 
 @dataclass(frozen=True)
 class CoverageMap:
-    """Which tests execute which lines. `lines`: file -> line -> indexes into `tests`; equal sets are one object."""
+    """The tests that execute each line. `lines`: file -> line -> indexes into `tests`; equal sets are one object."""
 
     tests: tuple[str, ...]
     lines: dict[str, dict[int, frozenset[int]]]
@@ -212,14 +213,15 @@ class CoverageMap:
 def render_coverage(
     files: Collection[str], excluded: Collection[str] = (), *, output: str, options: Sequence[str] = ()
 ) -> str:
-    """A script like `render_script`'s that also traces, and writes what `parse_coverage` reads to `output`."""
+    """A script like `render_script`'s that also traces, and writes the coverage map to `output`, for
+    `parse_coverage`."""
     script = render_script(files, excluded, options=options, test_seconds=10 * TEST_SECONDS)
     setting = f"export SELFPLAY_COVERAGE={COVERAGE_TOOLS} SELFPLAY_COVERAGE_OUT={shlex.quote(output)}"
     return script.replace("set -u\n", f"set -u\n{setting}\n", 1)
 
 
 def parse_coverage(data: bytes) -> CoverageMap:
-    """The map that a traced run wrote. Raises `ValueError` for anything else."""
+    """Parse the map that a traced run wrote. Raises `ValueError` for anything else."""
     try:
         value = answer(_Coverage, data, most=MOST_COVERAGE, values=MOST_COVERED)
         sets = [frozenset(members) for members in value.sets]
@@ -236,5 +238,5 @@ def parse_coverage(data: bytes) -> CoverageMap:
 
 def _line(text: str) -> int:
     if not _NUMBER.fullmatch(text):
-        raise AnswerError(f"{text[:20]!r} is no number of a line")
+        raise AnswerError(f"{text[:20]!r} is not a line number")
     return int(text)

@@ -1,4 +1,4 @@
-"""The frame of every test script: what it writes down, the folder it works in, the records and the end it prints."""
+"""The common frame of all test scripts: the folder they work in, the records and the end mark they print."""
 
 import shlex
 from collections.abc import Sequence
@@ -18,18 +18,18 @@ TAIL = (
 
 
 def framed(lines: Sequence[str]) -> str:
-    """A whole script around the lines that run the tests and leave their exit status."""
+    """A whole script around the lines that run the tests and set the exit status."""
     return "\n".join((*HEAD, *lines, *TAIL)) + "\n"
 
 
 def heredoc(name: str, content: str) -> list[str]:
-    """Lines that write a file into the script's folder. A helper that is killed ends the script as killed (137):
-    without its file the run would say what is not so."""
+    """Lines that write a file into the script's folder. If the helper program is killed, the script exits with 137:
+    without the file the run would report wrong outcomes."""
     return [f"cat > \"$work/{name}\" <<'SELFPLAY_EOF' || exit 137", content.rstrip("\n"), "SELFPLAY_EOF"]
 
 
 def chosen(files: Sequence[str]) -> list[str]:
-    """Lines that fill the array `chosen` with those of the files that exist, of which there must be one."""
+    """Lines that fill the array `chosen` with the files that exist, at least one."""
     return [
         "chosen=()",
         "while IFS= read -r -d '' file; do [ -e \"$file\" ] && chosen+=(\"$file\"); done < <(printf '%s\\0' \\",

@@ -1,7 +1,8 @@
-"""Measure a repository's own tests at HEAD: which files, which tests pass every time, how long they take.
+"""Measures a repository's own tests at HEAD: which files, which tests always pass, how long they take.
 
-Two runs in two fresh sandboxes; the second leaves out what failed in the first, as every later script does. A file that
-hangs or crashes the process is left out and the rest run again; a suite over the time limit is cut to whole files.
+There are two runs in two fresh sandboxes; the second leaves out what failed in the first, as every later script does. A
+file that hangs or crashes the process is left out and the rest runs again; a suite over the time limit is cut to whole
+files.
 """
 
 import hashlib
@@ -22,24 +23,24 @@ from selfplay.repository.suites.script_frame import framed
 from selfplay.repository.suites.pytest_suite import TEST_SECONDS, TestRecord, file_of, finished  # isort: skip
 from selfplay.formatting import count
 from selfplay.repository.suites.pytest_suite import parse_records, render_script, script_for
-from selfplay.repository.suites.runners import Asked, RunnerCall, calling
+from selfplay.repository.suites.runners import RunnerCall, RunnerRequest, calling
 from selfplay.sandbox import MIB, Backend, Completed, Limits
 from selfplay.sandbox.kill_detection import believed
 
 LIMITS = Limits(output_bytes=32 * MIB)
 ROOM = 0.8
-"""Share of the time limit that a cut suite may use, so that a slower run does not exceed it."""
+"""The share of the time limit that a cut suite may use, as a reserve for slower runs."""
 MAX_CUTS = 3
 """How often a suite is cut again if it turns out slower than measured."""
 MAX_MEASURING = 3
-"""How many time limits the first measurement may take, over all its runs."""
+"""The first measurement may take this many time limits, over all its runs."""
 MEASURING_TEST_SECONDS = 15.0
 Progress = Callable[[str], None]
 
 
 @dataclass
 class _Measurement:
-    """One repository's measurement in progress. `call`: how its framework is called; None under pytest."""
+    """A measurement in progress. `call`: how its framework is called; None for pytest."""
 
     prepared: Prepared
     backend: Backend
@@ -51,8 +52,8 @@ class _Measurement:
     left_out: list[str] = field(default_factory=list)
 
     def run(self, script: str, timeout: float) -> Completed:
-        """One run in a fresh sandbox, or the kept one. A run killed at `timeout` has the records written until then.
-        One that was killed otherwise is run again (`sandbox/kill_detection.py`)."""
+        """One run in a fresh sandbox, or the kept one. A run killed at `timeout` has the records written until then. A
+        run that was killed for another reason is run again (`sandbox/kill_detection.py`)."""
         world = self.prepared.world()
         return self.kept.run(script, lambda: believed(lambda: self._run(script, timeout), self.backend, world, LIMITS))
 
@@ -66,7 +67,9 @@ class _Measurement:
 
     def script(self, files: Iterable[str], excluded: Iterable[str] = ()) -> str:
         if self.call:
-            asked = Asked(tuple(sorted(files)), self.options, (), tuple(sorted(excluded)), before=self.call.before)
+            asked = RunnerRequest(
+                tuple(sorted(files)), self.options, (), tuple(sorted(excluded)), before=self.call.before
+            )
             return framed(self.call.runner.lines(asked))
         return render_script(
             sorted(files), sorted(excluded), options=self.options, command=self.command,
@@ -82,17 +85,19 @@ def measure_suite(
     command: str | None = None,
     progress: Progress | None = None,
 ) -> Suite:
-    """The suite as it behaves at HEAD; kept beside the environment, so a second call is free. Its runs are kept as they
-    finish, so that a stopped measurement can be resumed.
+    """The suite as it behaves at HEAD; kept beside the environment, so that a second call is free. Each run is kept
+    when it ends, so that a stopped measurement can be resumed.
 
-    `time_limit`: seconds that one run of a script may take. `command` replaces the call of pytest, or the call that the
-    repository itself has of another framework. Raises `NoTests` or `NoPassingTests`, with the end of the log.
+    `time_limit`: seconds for one run of a script. `command` replaces the call of pytest, or the repository's own call
+    of another framework. Raises `NoTests` or `NoPassingTests`, with the end of the log.
     """
     call = None
     if prepared.language != "python":
         call = calling(prepared.tree, prepared.source, prepared.language, command)
     kept = _kept(
-        prepared, "suite", [time_limit, command, *([call.runner.lines(Asked(before=call.before))] if call else [])]
+        prepared,
+        "suite",
+        [time_limit, command, *([call.runner.lines(RunnerRequest(before=call.before))] if call else [])],
     )
     suite = _load(kept)
     if suite is not None:
@@ -101,7 +106,7 @@ def measure_suite(
     try:
         work = _Measurement(prepared, backend, time_limit, command, runs, call, call.options if call else ())
         suite = _measure(work, progress or (lambda line: None))
-    except RepositoryError:  # this is a result too, and another try may change it
+    except RepositoryError:  # an error is a result too, and another try may change it
         runs.clear()
         raise
     with named(kept.parent):
@@ -162,7 +167,7 @@ def _files(work: _Measurement) -> list[str]:
 def _first_run(work: _Measurement, files: list[str], progress: Progress) -> tuple[list[TestRecord], float, bytes]:
     """Records of whole files, the seconds they took, and the last log.
 
-    Files that keep a run from finishing are left out, and the files not reached yet are run next.
+    Files that keep a run from finishing are left out; files not reached yet run next.
     """
     remaining, known, seconds, log = list(files), list[TestRecord](), 0.0, b""
     deadline = time.monotonic() + MAX_MEASURING * work.time_limit
@@ -191,7 +196,7 @@ def _culprits(records: list[TestRecord], done: Completed) -> set[str]:
 
 
 def _fit(work: _Measurement, records: list[TestRecord], wall: float) -> set[str]:
-    """Whole files, quickest first, that fit the limit when a run of all of them took `wall` seconds."""
+    """Whole files, quickest first, that fit the limit if a run of all of them took `wall` seconds."""
     spent: dict[str, float] = {}
     for record in records:
         if record.kind == "test":
@@ -199,7 +204,7 @@ def _fit(work: _Measurement, records: list[TestRecord], wall: float) -> set[str]
     budget = ROOM * work.time_limit
     if wall <= budget or not any(spent.values()):
         return set(spent)
-    share = wall / sum(spent.values())  # starting and collecting are spread over the tests
+    share = wall / sum(spent.values())  # start-up and collection are spread over the tests
     chosen: set[str] = set()
     for file, seconds in sorted(spent.items(), key=lambda item: (item[1], item[0])):
         if share * seconds <= budget:
@@ -210,19 +215,19 @@ def _fit(work: _Measurement, records: list[TestRecord], wall: float) -> set[str]
 
 
 def _kept(prepared: Prepared, kind: str, parts: list[object]) -> Path:
-    """Where a measurement of this environment with these settings and this version of our programs is kept."""
+    """Where the measurement of this environment, with these settings and this version of our programs, is kept."""
     content = json.dumps([parts, text("selfplay_tests.py"), script_for.__module__], sort_keys=True)
     return prepared.tree.parent / f"{kind}-{hashlib.sha256(content.encode()).hexdigest()[:16]}.json"
 
 
 def _keep(path: Path, data: bytes) -> None:
-    from selfplay.artifact.files import write_atomically  # brings pydantic, slow to import
+    from selfplay.artifact.files import write_atomically  # imports pydantic, which is slow
 
     write_atomically(path, data)
 
 
 def _load(path: Path) -> Suite | None:
-    """The suite kept at `path`; None when there is none, or it is damaged."""
+    """The suite kept at `path`; None if there is none, or it is damaged."""
     try:
         value = json.loads(path.read_bytes())
         lists = {name: tuple(value[name]) for name in ("files", "failing", "flaky", "left_out", "options", "before")}

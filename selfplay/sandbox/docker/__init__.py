@@ -1,1 +1,1 @@
-"""The production backend: hardened containers of a Docker engine, or of another engine with its API."""
+"""The production backend: hardened containers of a Docker engine, or of another engine with the same API."""

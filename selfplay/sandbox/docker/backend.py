@@ -1,10 +1,10 @@
-"""The production backend: one hardened container per sandbox; the agent is its first process; commands bypass the
-engine.
+"""The production backend: one hardened container per sandbox. The agent is its first process; commands do not go
+through the engine.
 
 The agent is the container's own main process, not started by `exec` beside an init. As pid 1 it cannot be killed or
-stopped from inside, it reaps what commands leave behind, and it ends when its input does. So a container lives exactly
-as long as the other end of the stream is open: killing the supervisor with SIGKILL ends its containers too, and the
-engine removes them. If a crash leaves a container all the same, the next supervisor finds it by its label.
+stopped from inside, it reaps processes that commands leave behind, and it ends when its input does. So a container
+lives exactly as long as the other end of the stream is open: killing the supervisor with SIGKILL ends its containers
+too, and the engine removes them. If a crash still leaves a container, the next supervisor finds it by its label.
 """
 
 import contextlib
@@ -104,24 +104,24 @@ class DockerBackend:
 
     @property
     def image_id(self) -> str:
-        """A user's image; empty where containers run this machine's own programs."""
+        """The id of a user's image; empty if containers run this machine's own programs."""
         return "" if self.image.ours else self.image.id
 
     def source_places(self) -> tuple[str, ...]:
-        """Folders of the image that may hold a source, most likely first."""
+        """Folders of the image that may contain a source, most likely first."""
         return image.source_places(self.engine, self.image)
 
     def copy_out(self, place: str) -> IO[bytes] | None:
-        """A folder of the image as a tar archive; None when the image has no such folder."""
+        """A folder of the image as a tar archive; None if the image has no such folder."""
         return image.copy_out(self.engine, self.image, place)
 
     def hide(self, place: str) -> None:
-        """From now on `place` is a link to `/testbed` in every sandbox, so the image's own copy is never visible."""
+        """Make `place` a link to `/testbed` in every later sandbox, so that the image's own copy is never visible."""
         if place != WORKDIR:
             self.image = image.hidden(self.engine, self.image, place, self.owner())
 
     def broken_outside(self, sandbox: DockerSandbox, limits: Limits) -> str:
-        """For the probe: what the engine says it made, which may differ from the request."""
+        """For the probe: checks what the engine reports it made, which may differ from the request."""
         with translated():
             said = self.engine.api.inspect_container(sandbox.id)
             warnings = self.engine.api.info().get("Warnings") or []
@@ -130,10 +130,10 @@ class DockerBackend:
         wrong = [f"{name} is {host[name]}" for name, value in wanted.items() if host[name] != value]
         wrong += ["it runs as root"] if uid in ("", "0") else []
         wrong += [str(line) for line in warnings if "No memory limit" in str(line) or "No pids" in str(line)]
-        return f"the engine does not isolate as asked: {wrong[0]}" if wrong else ""
+        return f"the engine does not isolate as requested: {wrong[0]}" if wrong else ""
 
     def testbed_bytes(self, limits: Limits) -> int:
-        """The size of the tmpfs of `/testbed`; the probe's tree is one page."""
+        """The size of the tmpfs on `/testbed`; the probe's tree has one page."""
         return int(limits.disk_bytes * container.SHARES[WORKDIR]) + PAGE
 
     def remedy(self) -> str:
@@ -150,7 +150,7 @@ class DockerBackend:
             sandbox.close()
 
     def start(self, world: World, limits: Limits = Limits()) -> DockerSandbox:
-        """A started sandbox, which the caller closes."""
+        """A started sandbox, which the caller must close."""
         inside.check(world)
         machine.check(limits)
         merged = merge(world.tree)
@@ -185,7 +185,7 @@ class DockerBackend:
         self.users.close()
 
     def remove(self, id: str) -> None:
-        """Kill a container and wait until it is gone; what it ran is dead when this returns."""
+        """Kill a container and wait until it and its processes are gone."""
         with self._lock:
             self._open = {sandbox for sandbox in self._open if sandbox.id != id}
         deadline = time.monotonic() + GRACE_SECONDS
@@ -203,7 +203,7 @@ class DockerBackend:
         log.warning("the container %s is still there after %.0f s", id[:12], GRACE_SECONDS)
 
     def sweep(self) -> tuple[str, ...]:
-        """Remove the containers of supervisors of this machine that no longer live; returns their ids."""
+        """Remove the containers of dead supervisors of this machine; returns their ids."""
         mine = {"label": [f"{LABEL_HOST}={host_identity()}"]}
         with translated():
             found = self.engine.api.containers(all=True, filters=mine)
@@ -213,7 +213,7 @@ class DockerBackend:
         return orphans
 
     def _created(self, world: World, limits: Limits, merged: MergedTree, uid: int) -> str:
-        """The id of a new container that was not started."""
+        """The id of a new container that is not yet started."""
         accounts, version = self.users.files(self.image, uid), self.engine.api_version
         plan = container.ContainerPlan(
             world, limits, self.image, (uid, uid), merged, labels(), self.runtime, version, accounts
@@ -223,7 +223,7 @@ class DockerBackend:
             return str(patiently(lambda: self.engine.api.create_container(**settings))["Id"])
 
     def _entered(self, id: str, merged: MergedTree, limits: Limits) -> AttachedLink:
-        """The stream to the agent of a container that was just made. Raises `SandboxError` with its output."""
+        """The stream to the agent of a new container. Raises `SandboxError` with its output."""
         with translated(self._called):
             link = enter(self.engine, id, program(self.engine.machine, self.image.ours), merged)
             try:

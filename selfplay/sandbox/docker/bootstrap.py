@@ -1,7 +1,7 @@
-"""What is sent into a container before its first request: the entry, the agent and their modules, as one program.
+"""The program sent into a container before its first request: the entry, the agent and their modules.
 
-It is sent as source for an image's own Python of any version; as code objects for an interpreter of our version, which
-saves the compiling and most of the bytes.
+It is sent as source to an image's own Python, of any version, and as code objects to an interpreter of our version,
+which saves the compiling and most of the bytes.
 """
 
 import functools
@@ -30,7 +30,8 @@ exec(take(int.from_bytes(take(8), "big")))
 
 @functools.cache
 def program(machine: str, ours: bool) -> bytes:
-    """The program with its length first. `machine` is the engine's, `ours`: the interpreter inside has our version."""
+    """The program with its length first. `machine`: the engine's; `ours`: whether the interpreter inside has our
+    version."""
     modules = {module.__name__: body(module.__file__, ours) for module in (*INSIDE, entry)}
     text = (
         "import sys, marshal\n"

@@ -1,6 +1,7 @@
-"""An image with folders of this machine: a generated Dockerfile that copies and sets variables, and runs nothing.
+"""Builds an image with folders of this machine: a generated Dockerfile that copies and sets variables, and runs
+nothing.
 
-The repository's build ran before, in a sandbox; so no step of `docker build` executes untrusted code.
+The repository's build already ran, in a sandbox, so no step of `docker build` executes untrusted code.
 """
 
 import json
@@ -17,7 +18,7 @@ from selfplay.sandbox.protocol import WORKDIR
 
 @dataclass(frozen=True)
 class ImageRecipe:
-    """`folders`: place in the image -> the folders copied there, one over the other."""
+    """`folders`: path in the image -> the folders copied there, one over the other."""
 
     base: str
     folders: tuple[tuple[str, Path], ...]
@@ -35,7 +36,7 @@ class ImageRecipe:
 
 
 def build(engine: Engine, recipe: ImageRecipe, tag: str) -> str:
-    """Build the image and return its id. Raises `ImageUnusable` with what the builder said."""
+    """Build the image and return its id. Raises `ImageUnusable` with the builder's error."""
     with tempfile.TemporaryFile() as context:
         with tarfile.open(fileobj=context, mode="w") as tar:
             add_file(tar, "Dockerfile", recipe.dockerfile().encode())
@@ -57,7 +58,7 @@ def build(engine: Engine, recipe: ImageRecipe, tag: str) -> str:
 
 
 def as_root(entry: tarfile.TarInfo) -> tarfile.TarInfo:
-    """Owned by root, readable by all: the sandbox user owns nothing in it."""
+    """Change the owner to root, readable by all: the sandbox user owns nothing in it."""
     entry.uid = entry.gid = 0
     entry.uname = entry.gname = ""
     if not entry.issym():

@@ -1,7 +1,7 @@
-"""The engine: found through `DOCKER_HOST` like any Docker client finds it, with its errors translated into ours.
+"""The connection to the engine: found through `DOCKER_HOST` like in any Docker client, with its errors translated.
 
-Permanent refusals of the engine (a missing image, a full disk, no permission) are raised at once. Only a broken
-connection is tried again, because only that may work a moment later.
+Permanent refusals (a missing image, a full disk, no permission) are raised at once. Only a broken connection is
+retried, because only that may work a moment later.
 """
 
 import os
@@ -28,12 +28,12 @@ Value = TypeVar("Value")
 
 
 class EngineUnavailable(IsolationUnavailable):
-    """No engine answers, or this user may not use it, or it is too old."""
+    """No engine answers, it is too old, or this user may not use it."""
 
 
 class EngineLost(EngineUnavailable, SandboxLost):
-    """No engine answers: none is there, or the one that held live sandboxes went away, and they with it. `away`: there
-    was one a moment ago, which may be coming back."""
+    """No engine answers: there is none, or it went away with its live sandboxes. `away`: there was one a moment ago,
+    which may come back."""
 
     def __init__(self, message: str, hint: str = "", *, away: bool = False) -> None:
         SandboxLost.__init__(self, message, hint, Cause.OUTSIDE)
@@ -45,12 +45,12 @@ class ImageUnusable(SandboxError):
 
 
 class EngineDiskFull(SandboxError):
-    """The engine's own disk is full or read-only: no container can be made."""
+    """The engine's own disk is full or read-only: it can create no container."""
 
 
 @dataclass(frozen=True)
 class Engine:
-    """A connection, and what the engine reports about itself. `machine`: as `platform.machine` names it."""
+    """A connection, and the engine's report about itself. `machine`: as `platform.machine` names it."""
 
     api: Any
     version: str
@@ -63,7 +63,7 @@ class Engine:
 
 
 def connect() -> Engine:
-    """The engine that DOCKER_HOST names, else the machine's own. Raises `EngineUnavailable` saying what to do."""
+    """The engine that DOCKER_HOST names, else the machine's own. Raises `EngineUnavailable` with advice."""
     try:
         client = docker.DockerClient.from_env(version="auto", timeout=SECONDS, max_pool_size=64)
         said, about = client.api.version(), client.api.info()
@@ -89,14 +89,15 @@ def connect() -> Engine:
 
 
 def unreachable(error: Exception) -> EngineLost:
-    """Why no engine answers, from the causes: the library wraps the kernel's error several times."""
+    """The error that says why no engine answers, found among the causes: the library wraps the kernel's error several
+    times."""
     reasons = list(causes(error))
     if any(isinstance(reason, PermissionError) or "Permission denied" in str(reason) for reason in reasons):
         return EngineLost(
             "this user may not use the Docker engine: its socket gives no permission",
             "Add the user to the group that owns the socket (often `docker`), or run the engine rootless.",
         )
-    # A socket's file that refuses was made by an engine; at an address that refuses there need not have been any.
+    # A socket file that refuses was made by an engine; an address that refuses may never have had one.
     local = os.environ.get("DOCKER_HOST", "unix://").startswith("unix://")
     broken = [reason for reason in reasons if isinstance(reason, ConnectionError)]
     away = any(local or not isinstance(reason, ConnectionRefusedError) for reason in broken)
@@ -104,7 +105,7 @@ def unreachable(error: Exception) -> EngineLost:
 
 
 def causes(error: BaseException) -> Iterator[BaseException]:
-    """An error, those it holds, and what caused it."""
+    """An error, the errors it contains, and their causes."""
     cause: BaseException | None = error
     while cause is not None:
         yield from (cause, *(argument for argument in cause.args if isinstance(argument, BaseException)))
@@ -112,7 +113,7 @@ def causes(error: BaseException) -> Iterator[BaseException]:
 
 
 def innermost(error: BaseException) -> str:
-    """The shortest correct sentence in a chain of wrapped errors."""
+    """The shortest correct sentence among wrapped errors."""
     while inner := error.__cause__ or error.__context__:
         error = inner
     return str(error) or type(error).__name__
@@ -128,7 +129,7 @@ def text(version: tuple[int, ...]) -> str:
 
 @contextmanager
 def translated(image: str = "") -> Iterator[None]:
-    """The engine's refusals inside the context as our errors."""
+    """Translates the engine's refusals inside the context to our errors."""
     try:
         yield
     except ImageNotFound as error:
@@ -147,7 +148,7 @@ def missing(image: str) -> ImageUnusable:
 
 
 def refused(error: APIError, image: str) -> SandboxError:
-    """The engine's error as one of ours that says what to do."""
+    """Translate an engine's error to one of ours, with advice."""
     said = str(error.explanation or error)
     if "no space left on device" in said or ("read-only file system" in said and "mountpoint" not in said):
         return EngineDiskFull(f"the Docker engine cannot write: {said}", "Free its disk: `docker system prune`.")

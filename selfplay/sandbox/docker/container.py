@@ -1,6 +1,6 @@
-"""One container's settings, in the engine's form: full hardening, derived from a world and its limits.
+"""One container's settings, in the engine's form: fully hardened, derived from a world and its limits.
 
-The engine's init is not used: the agent is an init itself, and commands could kill any process that an init started.
+The engine's init is not used: the agent acts as init, and under another init commands could kill any process.
 """
 
 from dataclasses import dataclass
@@ -18,24 +18,25 @@ from selfplay.sandbox.protocol import WORKDIR, Limits, Mount, World
 from selfplay.sandbox.ulimits import descriptors
 
 SHARES = {WORKDIR: 1 / 2, "/tmp": 1 / 4, "/dev/shm": 1 / 8, inside.HOME: 1 / 8}
-"""Each writable place is its own tmpfs (an engine cannot put several on one). Together they may hold
+"""Each writable folder is its own tmpfs (an engine cannot put several on one). Together they may hold
 `Limits.disk_bytes`, plus the tree that is copied into `/testbed` at the start."""
 FOLDERS_SHARE, FIRST_SHARE = 5 / 8, 4 / 5
-"""Of the disk of a world with folders, for these; and of that, for the first of several, which is to hold the most."""
+"""For a world with folders: their share of the disk; and the first folder's share of that, since it holds the most."""
 HOSTS = Mount(Path(__file__).with_name("hosts.txt"), "/etc/hosts")
-"""The engine leaves that file empty when it makes no network."""
+"""The engine leaves this file empty if it makes no network."""
 STICKY = ("/tmp", "/dev/shm")
 MASKED = (
     *("/sys", "/proc/acpi", "/proc/asound", "/proc/interrupts", "/proc/kcore", "/proc/keys", "/proc/latency_stats"),
     *("/proc/sched_debug", "/proc/scsi", "/proc/timer_list", "/proc/timer_stats"),
 )
-"""What the engine hides by default, and all of `/sys`, which describes the host and which bubblewrap does not show."""
+"""Paths that the engine hides by default, and all of `/sys`, which describes the host; bubblewrap does not show it
+either."""
 
 
 @dataclass(frozen=True)
 class ContainerPlan:
-    """The description of one container. `owner`: the uid and gid inside and outside; `merged`: what is sent into
-    `/testbed`; `version`: of the engine's API; `accounts`: files that name the owner inside."""
+    """The description of one container. `owner`: the uid and gid inside and outside; `merged`: the tree for `/testbed`;
+    `version`: the engine's API version; `accounts`: files that name the owner inside."""
 
     world: World
     limits: Limits
@@ -49,10 +50,10 @@ class ContainerPlan:
 
 
 def settings(plan: ContainerPlan) -> dict[str, Any]:
-    """Arguments of `create_container`."""
+    """The arguments of `create_container`."""
     limits = plan.limits
     largest_file = limits.disk_bytes + plan.merged.disk_bytes
-    # The control group limits the rest; the agent never rests.
+    # The control group limits everything else; the agent never rests.
     agent = messages.SETTINGS.pack(0, largest_file, 0, 0, 0, descriptors(plan.owner[0]))
     return {
         "image": plan.image.name,
@@ -61,7 +62,7 @@ def settings(plan: ContainerPlan) -> dict[str, Any]:
         "user": "{}:{}".format(*plan.owner),
         "working_dir": WORKDIR,
         "hostname": "sandbox",
-        "network_disabled": True,  # beside mode none: without it the engine spends 95 ms on an empty one
+        "network_disabled": True,  # besides mode none: an empty network costs 95 ms
         "stdin_open": True,  # once: the agent ends when the supervisor closes its end or dies
         "labels": plan.labels,
         "healthcheck": {"test": ["NONE"]},
@@ -70,7 +71,7 @@ def settings(plan: ContainerPlan) -> dict[str, Any]:
 
 
 def host(plan: ContainerPlan) -> HostConfig:
-    """The part of the settings that isolates."""
+    """The isolating part of the settings."""
     limits = plan.limits
     memory = limits.memory_bytes + plan.merged.disk_bytes
     made = HostConfig(
@@ -95,7 +96,7 @@ def host(plan: ContainerPlan) -> HostConfig:
 
 
 def writable(plan: ContainerPlan) -> dict[str, str]:
-    """Place -> options of its tmpfs."""
+    """Writable folder -> options of its tmpfs."""
     places = {}
     uid, gid = plan.owner
     for place, share in shares(plan.world.folders).items():
@@ -108,7 +109,7 @@ def writable(plan: ContainerPlan) -> dict[str, str]:
 
 
 def shares(folders: tuple[str, ...]) -> dict[str, float]:
-    """Writable place -> its part of `Limits.disk_bytes`; together they are all of it."""
+    """Writable folder -> its share of `Limits.disk_bytes`; the shares add up to 1."""
     if not folders:
         return SHARES
     first, *others = folders
@@ -118,7 +119,7 @@ def shares(folders: tuple[str, ...]) -> dict[str, float]:
 
 
 def volumes(plan: ContainerPlan) -> dict[str, str]:
-    """A read-only empty tmpfs over each volume that the image declares: on disk it would have no size limit."""
+    """A read-only empty tmpfs for each volume that the image declares: on disk it would have no size limit."""
     shown = {mount.target for mount in plan.world.mounts} | set(plan.world.folders)
     return {place: "ro,nosuid,nodev,size=4096,mode=755" for place in plan.image.volumes if place not in shown}
 

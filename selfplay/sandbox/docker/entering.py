@@ -1,4 +1,5 @@
-"""How the agent gets into a container: the stream is attached, the container started, everything sent through it."""
+"""Starts the agent in a container: attaches the stream, starts the container, and sends everything through the
+stream."""
 
 from selfplay.sandbox import messages
 from selfplay.sandbox.docker.client import Engine
@@ -11,7 +12,7 @@ from selfplay.sandbox.protocol import SandboxError, SandboxLost
 
 def enter(engine: Engine, id: str, program: bytes, merged: MergedTree) -> AttachedLink:
     """Start the container and send the agent and the tree into it. Raises `SandboxError` with its output, `SandboxLost`
-    when it ended in silence, and the engine's own errors."""
+    if it ended without output, and the engine's own errors."""
     attached = engine.api.attach_socket(id, params={"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1})
     link = AttachedLink(attached)
     link.settimeout(START_SECONDS)
@@ -25,7 +26,7 @@ def enter(engine: Engine, id: str, program: bytes, merged: MergedTree) -> Attach
 
 
 def greet(engine: Engine, link: AttachedLink, program: bytes, merged: MergedTree) -> None:
-    """Send everything and wait for the agent's first word."""
+    """Send everything, and wait for the agent's first message."""
     expected = messages.pack([b"ready"])
     try:
         link.sendall(program)
@@ -45,4 +46,4 @@ def greet(engine: Engine, link: AttachedLink, program: bytes, merged: MergedTree
     if said := link.errors.decode("utf-8", "replace").strip().rpartition("\n")[2]:
         raise SandboxError(f"the sandbox did not start: {said}")
     engine.api.ping()  # it may have ended because the engine did
-    raise SandboxLost("the sandbox did not start: nothing was said about why")
+    raise SandboxLost("the sandbox did not start: no reason was given")

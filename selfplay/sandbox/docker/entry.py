@@ -1,7 +1,7 @@
 """The first code in a container: unpacks the tree, installs the system-call filter, then becomes the agent.
 
-It runs on the image's interpreter with nothing but what the supervisor sends over its standard input, so an image needs
-no file of ours. The filter is the same as bubblewrap's and is added to the engine's.
+It runs on the image's interpreter and gets everything else over standard input, so an image needs no file of ours. The
+filter is the same as bubblewrap's, in addition to the engine's.
 """
 
 import _ctypes
@@ -35,7 +35,8 @@ class Program(_ctypes.Structure):
 
 
 def unpack(stream: "BinaryIO", root: bytes) -> None:
-    """Write the files that `merged.packed` sent below `root`. Folders get their modes last: some forbid writing."""
+    """Write the files that `merged.packed` sent below `root`. Folders get their modes last, because some forbid
+    writing."""
     folders = []
     while True:
         kind, mode, mtime, path_bytes, size = ENTRY.unpack(stream.read(ENTRY.size))
@@ -63,7 +64,7 @@ def make_folder(path: bytes) -> None:
 
 
 def finish_folder(path: bytes, mode: int, mtime: int) -> None:
-    """Set mode and time of a folder. A folder that only leads to a mount belongs to the engine and stays unchanged."""
+    """Set mode and time of a folder. A folder above a mount belongs to the engine and stays unchanged."""
     try:
         posix.chmod(path, mode)
         posix.utime(path, ns=(mtime, mtime))
@@ -97,7 +98,7 @@ def take_filter(program: bytes) -> None:
 def main(workdir: bytes, program: bytes) -> None:
     if sys.version_info < OLDEST_PYTHON:
         sys.exit(f"Python {sys.version_info[0]}.{sys.version_info[1]} is too old: 3.9 is needed")
-    posix.umask(0)  # files are made with the modes they are to have; the agent sets one that commands inherit
+    posix.umask(0)  # files get exact modes; the agent sets the commands' umask
     with open(0, "rb", buffering=1 << 20, closefd=False) as stream:
         unpack(stream, workdir)
     take_filter(program)

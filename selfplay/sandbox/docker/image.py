@@ -1,9 +1,9 @@
-"""What a container is made of: the machine's own programs, or a user's image.
+"""The content of a container: the machine's own programs, or a user's image.
 
-Without a user's image, containers show what bubblewrap shows: the host's `/usr`, read-only, with a small `/etc` of
-ours. The image for that contains no program, is made in milliseconds and needs no registry; and the same programs give
-the same results with both backends. It needs an engine that sees this machine's files. A user's image (`--image`)
-brings its own programs, needs bash and a Python, and can be shared by the nodes of a cluster.
+Without a user's image, containers contain what bubblewrap shows: the host's `/usr`, read-only, with a small `/etc` of
+ours. The image for that contains no program, is made in milliseconds and needs no registry; equal programs give equal
+results with both backends. The engine must see this machine's files. A user's image (`--image`) brings its own
+programs, needs bash and a Python, and can be shared by the nodes of a cluster.
 """
 
 import hashlib
@@ -28,7 +28,7 @@ from selfplay.sandbox.protocol import WORKDIR, Mount, Sandbox
 
 SYSTEM, ADOPTED = "selfplay-system", "selfplay-adopted"
 ADOPTION = 2
-"""Raised when adopting an image changes, so that older results are not mistaken for new ones."""
+"""Raised when the adoption of images changes, so that older adopted images are not used."""
 PASSWD = b"sandbox:x:%%(uid)d:%%(gid)d:sandbox:%s:/bin/bash\n" % inside.HOME.encode()
 GROUP = b"sandbox:x:%(gid)d:\n"
 LARGEST_TEXT = 1 << 20
@@ -42,9 +42,8 @@ FOLDERS = ("usr", "etc", "proc", "dev", "sys", "tmp", "home", inside.HOME.strip(
 
 @dataclass(frozen=True)
 class Image:
-    """An image that the engine has. `env`: its own environment; `mounts`: what every container of it is shown;
-    `volumes`: places that it asks the engine to keep on the host's disk; `ours`: whether its `python` has our
-    version."""
+    """An image that the engine has. `env`: its own environment; `mounts`: of all its containers; `volumes`: folders
+    that it asks the engine to keep on the host's disk; `ours`: whether its `python` has our version."""
 
     name: str
     id: str
@@ -72,7 +71,7 @@ def hidden(engine: Engine, image: Image, place: str, owner: tuple[int, int]) -> 
 
 
 def adopted(engine: Engine, said: dict[str, Any], owner: tuple[int, int], place: str) -> Image:
-    """The image that the engine's answer describes, adopted once and later found by name."""
+    """The image of this engine's answer, adopted once and later found by name."""
     tag = hashlib.sha256(f"{said['Id']} {owner} {place} {ADOPTION}".encode()).hexdigest()[:12]
     if not engine.api.images(f"{ADOPTED}:{tag}"):
         adopt(engine, said["Id"], tag, owner, place)
@@ -82,8 +81,8 @@ def adopted(engine: Engine, said: dict[str, Any], owner: tuple[int, int], place:
 
 
 def adopt(engine: Engine, id: str, tag: str, owner: tuple[int, int], place: str) -> None:
-    """Commit the image with the sandbox's user in its `/etc/passwd` (many programs ask for their user's name) and a
-    link at `place`. Nothing in the image is run for that: the container is made, never started."""
+    """Commit the image with the sandbox's user in its `/etc/passwd` (many programs look up their user's name) and a
+    link at `place`. Nothing in the image runs for that: the container is created, but never started."""
     api = engine.api
     with unstarted(engine, id) as container:
         buffer = io.BytesIO()
@@ -96,7 +95,7 @@ def adopt(engine: Engine, id: str, tag: str, owner: tuple[int, int], place: str)
                 link.linkname = WORKDIR
                 tar.addfile(link)
         api.put_archive(container, "/", buffer.getvalue())
-        nobodys = " ".join(f'{name}=""' for name in labels())  # a later container of the image would inherit them
+        nobodys = " ".join(f'{name}=""' for name in labels())  # else later containers inherit them
         api.commit(container, repository=ADOPTED, tag=tag, changes=[f"LABEL {ADOPTED}={id} {nobodys}"])
 
 
@@ -111,7 +110,7 @@ def unstarted(engine: Engine, id: str) -> Iterator[str]:
 
 
 def source_places(engine: Engine, image: Image) -> tuple[str, ...]:
-    """Where a source may be: as a label says, in the working directory, or where images usually have it."""
+    """Folders that may contain a source: by a label, the working directory, or the usual places."""
     with translated(image.name):
         config = engine.api.inspect_image(image.id)["Config"]
     said = ((config.get("Labels") or {}).get(TREE_LABEL), config.get("WorkingDir"), *USUAL)
@@ -119,7 +118,7 @@ def source_places(engine: Engine, image: Image) -> tuple[str, ...]:
 
 
 def copy_out(engine: Engine, image: Image, place: str) -> IO[bytes] | None:
-    """A folder of the image as a tar archive in a temporary file; None when it has no such folder."""
+    """A folder of the image as a tar archive in a temporary file; None if it has no such folder."""
     with translated(image.name), unstarted(engine, image.id) as container:
         try:
             pieces, about = engine.api.get_archive(container, place)
@@ -127,7 +126,7 @@ def copy_out(engine: Engine, image: Image, place: str) -> IO[bytes] | None:
             return None
         if not about["mode"] & GO_MODE_DIR:
             return None
-        archive = tempfile.TemporaryFile()  # noqa: SIM115 - the caller's to close
+        archive = tempfile.TemporaryFile()  # noqa: SIM115 - the caller closes it
         for piece in pieces:
             archive.write(piece)
             if archive.tell() > LARGEST_COPY:
@@ -146,7 +145,7 @@ def account_files(engine: Engine, image: Image) -> dict[str, bytes]:
 
 
 def text_file(api: Any, container: str, path: str) -> bytes:
-    """A small file of a container that was never started; empty when it is not a regular file or does not exist."""
+    """A small file of a container that was never started; empty if it is not a regular file or does not exist."""
     try:
         pieces, about = api.get_archive(container, path)
     except NotFound:
@@ -160,7 +159,7 @@ def text_file(api: Any, container: str, path: str) -> bytes:
 
 
 def system(engine: Engine, owner: tuple[int, int]) -> Image:
-    """The image that shows this machine's programs, made if the engine does not have it yet."""
+    """The image that shows this machine's programs, created if the engine does not have it yet."""
     data = archive(owner)
     name = f"{SYSTEM}:{hashlib.sha256(data).hexdigest()[:12]}"
     with translated(name):
@@ -175,7 +174,7 @@ def system(engine: Engine, owner: tuple[int, int]) -> Image:
 
 
 def archive(owner: tuple[int, int]) -> bytes:
-    """The system image's files: identical bytes for the same machine, so that their hash can be the image's name."""
+    """The system image's files: equal bytes on equal machines, so that their hash can be the image's name."""
     uid, gid = owner
     files = {path: text.encode() for path, text in inside.FILES.items()}
     files |= {path: Path(path).resolve().read_bytes() for path in inside.COPIED if Path(path).is_file()}
@@ -208,7 +207,7 @@ def add_file(tar: tarfile.TarFile, name: str, data: bytes) -> None:
 
 
 def require_programs(sandbox: Sandbox, name: str) -> None:
-    """Raises `ImageUnusable` naming a program that every run needs and the image lacks."""
+    """Raises `ImageUnusable`, naming a program that every run needs and the image lacks."""
     for program in NEEDED:
         done = believed_here(sandbox, partial(sandbox.run, ["bash", "-c", f"command -v {program}"], timeout=30))
         if done.exit_code != 0:

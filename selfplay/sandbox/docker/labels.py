@@ -1,5 +1,5 @@
-"""Labels that say which process owns a container. They are unique to the process, so the next start finds what a crash
-left behind."""
+"""Labels that name the process that owns a container. They are unique to the process, so that the next start finds what
+a crash left behind."""
 
 import functools
 import os
@@ -12,11 +12,11 @@ LABEL_HOST, LABEL_SUPERVISOR = "selfplay.subprocesses", "selfplay.supervisor"
 
 @functools.cache
 def host_identity() -> str:
-    """This machine since its boot, and the namespace of its process numbers."""
+    """This machine since its boot, and the pid namespace."""
     boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     return f"{boot}-{namespace()}"
 
 
 def labels() -> dict[str, str]:
-    """The labels of every container that this process makes."""
+    """The labels of all containers that this process creates."""
     return {LABEL_HOST: host_identity(), LABEL_SUPERVISOR: identity(os.getpid())}

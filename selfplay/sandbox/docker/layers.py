@@ -1,9 +1,9 @@
-"""The layers of a tree, merged and sent as one stream of files, which the agent unpacks before anything else runs.
+"""Merges the layers of a tree into one stream of files, which the agent unpacks before anything else runs.
 
-Under bubblewrap a sandbox has a copy-on-write view. A container without privileges cannot make one, the engine's own
-writable layer has no limit on most file systems, and read-only layers mounted elsewhere would show a solver the
-unbroken original. So the small part, the tree, is copied (`docs/architecture.md` gives the cost), and the large part,
-the environment, is a read-only mount.
+Under bubblewrap a sandbox has a copy-on-write view. A container without privileges cannot create one, the engine's own
+writable layer has no limit on most file systems, and read-only layers mounted elsewhere would show the original to a
+solver. So the tree, which is small, is copied (`docs/architecture.md` gives the cost), and the environment, which is
+large, is a read-only mount.
 """
 
 import os
@@ -33,13 +33,13 @@ class LayerEntry:
 
 @dataclass(frozen=True)
 class MergedTree:
-    """The layers merged, parents before their contents."""
+    """The merged layers, parents before their contents."""
 
     entries: tuple[LayerEntry, ...]
 
     @property
     def disk_bytes(self) -> int:
-        """The disk space that unpacking takes, in whole pages."""
+        """The disk space of the unpacked tree, in whole pages."""
         return sum(-(-entry.size // PAGE) * PAGE for entry in self.entries if entry.kind == FILE)
 
     def packed(self) -> Iterator[bytes]:
@@ -69,7 +69,7 @@ def content(entry: LayerEntry) -> bytes:
 
 
 def merge(layers: Iterable[Path]) -> MergedTree:
-    """The layers stacked, lowest first: a higher one's file replaces a lower one's, folders are merged."""
+    """Stack the layers, lowest first: a higher one's file replaces a lower one's, folders are merged."""
     found: dict[bytes, LayerEntry] = {}
     for layer in layers:
         for entry in walk(str(layer), b""):
@@ -102,5 +102,5 @@ def described(place: str, path: bytes, status: os.stat_result) -> LayerEntry:
     kinds = {stat.S_IFREG: FILE, stat.S_IFDIR: FOLDER, stat.S_IFLNK: LINK}
     kind = kinds.get(stat.S_IFMT(status.st_mode))
     if kind is None:
-        raise SandboxError(f"{place} is neither file, folder nor link, so it cannot be part of a tree")
+        raise SandboxError(f"{place} is not a file, folder or link, so it cannot be part of a tree")
     return LayerEntry(path, kind, place, stat.S_IMODE(status.st_mode), status.st_mtime_ns, status.st_size)

@@ -13,7 +13,7 @@ from selfplay.sandbox.live import Link, LiveSandbox, memory_exceeded
 from selfplay.sandbox.protocol import Limits, SandboxLost
 
 NEWS_SECONDS = 2.0
-"""How long the engine may take to hear from the kernel why a container ended."""
+"""How long the engine may take to learn from the kernel why a container ended."""
 
 
 class DockerSandbox(LiveSandbox):
@@ -53,8 +53,8 @@ class DockerSandbox(LiveSandbox):
         return SandboxLost(f"the sandbox died: {error}")
 
     def _out_of_memory(self) -> bool:
-        """Whether the kernel told the engine, since the last request began, that the container used up its memory. The
-        engine's events say so: the container itself is gone."""
+        """Whether the container ran out of memory since the last request began. The engine's events tell, because the
+        container itself is gone."""
         deadline = time.monotonic() + NEWS_SECONDS
         while True:
             told = {"container": self.id, "event": ["oom", "die"]}

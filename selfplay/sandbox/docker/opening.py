@@ -1,4 +1,4 @@
-"""The one backend of a process for an engine, an image and a runtime: made, probed, waited for."""
+"""Creates, probes and shares one backend per process for an engine, an image and a runtime; waits for the engine."""
 
 import atexit
 import functools
@@ -14,13 +14,13 @@ from selfplay.sandbox.protocol import Limits, World
 
 log = logging.getLogger(__name__)
 AWAY_SECONDS, AWAY_PAUSE = 30.0, 0.5
-"""How long a command that begins waits for an engine that was there a moment ago."""
+"""How long a starting command waits for an engine that was there a moment ago."""
 
 
 @functools.cache
 def docker_backend(image_name: str | None = None, runtime: str | None = None) -> DockerBackend:
-    """This process's backend for that image and runtime, probed once. An engine that is being started again is waited
-    for. Raises `IsolationUnavailable` naming the promise that does not hold, or why the engine cannot be used."""
+    """This process's backend for that image and runtime, probed once. Waits for an engine that is restarting. Raises
+    `IsolationUnavailable`, naming the broken promise or why the engine cannot be used."""
     deadline, waits = time.monotonic() + AWAY_SECONDS, False
     while True:
         try:

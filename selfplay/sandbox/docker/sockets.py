@@ -1,7 +1,7 @@
-"""The limit on what the buffers of a container's sockets hold, where no engine sets one: under control groups v1.
+"""Limits the memory of a container's socket buffers under control groups v1, where no engine does.
 
-Engines accept `KernelMemoryTCP` and runc has ignored it since 1.0. So the supervisor writes the kernel's file itself,
-as far as it may (root, on the engine's machine). Under v2 the buffers are part of the container's memory.
+Engines accept `KernelMemoryTCP`, but runc has ignored it since 1.0. So the supervisor writes the kernel's file itself,
+if it may (as root, on the engine's machine). Under v2 the buffers are part of the container's memory.
 """
 
 import contextlib
@@ -13,11 +13,11 @@ FILE = "memory.kmem.tcp.limit_in_bytes"
 
 
 def limit(id: str, pid: int, most: int) -> bool:
-    """Limit the sockets of the container `id`, whose first process is `pid`; returns whether that holds."""
+    """Limit the sockets of the container `id`, whose first process is `pid`; returns whether the limit holds."""
     with contextlib.suppress(OSError):
         for line in Path(f"/proc/{pid}/cgroup").read_text().splitlines():
             _, names, path = line.split(":", 2)
-            if "memory" in names.split(",") and id in path:  # else the number is of another namespace than ours
+            if "memory" in names.split(",") and id in path:  # else the pid is of another namespace
                 place, root = mounts()["memory"]
                 file = place / path.removeprefix(root.rstrip("/")).lstrip("/") / FILE
                 file.write_text(str(most))

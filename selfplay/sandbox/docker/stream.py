@@ -1,7 +1,7 @@
 """The hijacked connection to a container's main process: raw bytes in, framed bytes out.
 
-The engine puts eight bytes before each piece of output: its stream and its length. Pieces of stdout are the agent's
-answers; of stderr the last few kilobytes are kept, because they say why an agent did not start.
+The engine puts eight bytes before each piece of output: its stream and its length. stdout carries the agent's answers;
+of stderr the last few kilobytes are kept, because they say why an agent did not start.
 """
 
 import socket
@@ -51,7 +51,7 @@ class AttachedLink:
         self._attached.close()
 
     def _exactly(self, size: int) -> bytes:
-        """`size` bytes, or nothing when the stream ends before."""
+        """Exactly `size` bytes, or none if the stream ends earlier."""
         data = bytearray()
         while len(data) < size:
             piece = self._socket.recv(size - len(data))

@@ -1,8 +1,8 @@
-"""A uid for every container, where the supervisor is root: what the kernel counts per user, none uses up for others.
+"""Gives every container its own uid if the supervisor is root, so that none uses up what the kernel counts per user.
 
 An engine cannot show files as another owner's. So a world with a mount that only the common owner may use runs as that
-one, and the tree, which is copied in, belongs to the container's uid anyway. Programs find their user's name since each
-container is shown an `/etc/passwd` with its own number.
+owner; the copied tree belongs to the container's uid anyway. Each container gets an `/etc/passwd` with its own number,
+so that programs find their user's name.
 """
 
 import stat
@@ -18,7 +18,7 @@ from selfplay.sandbox.protocol import Mount, World
 
 
 class Users:
-    """Gives out uids and the files that name them."""
+    """Hands out uids, and the files that name them."""
 
     def __init__(self, engine: Engine, common: Identity) -> None:
         self._engine, self._common = engine, common
@@ -33,18 +33,18 @@ class Users:
         return self._slots is not None
 
     def take(self, world: World) -> int:
-        """A uid that no live container has; the common one where the world needs it, or none is free."""
+        """A uid that no live container has; the common uid if the world needs it, or none is free."""
         if self._slots is None or any(self._owners_alone(mount) for mount in world.mounts):
             return self._common.uid
         return self._slots.take() or self._common.uid
 
     def give_back(self, uid: int) -> None:
-        """The container of that uid is gone."""
+        """Take back the uid of a container that is gone."""
         if self._slots is not None and uid in self._slots:
             self._slots.give_back(uid)
 
     def files(self, image: Image, uid: int) -> tuple[Mount, ...]:
-        """The mounts that name the uid inside; none for the common one, which the image names."""
+        """The mounts that name the uid inside; none for the common uid, which the image names."""
         if uid == self._common.uid:
             return ()
         with self._lock:
@@ -75,7 +75,7 @@ class Users:
 
 
 def renumbered(text: bytes, old: int, new: int) -> bytes:
-    """The lines of `passwd` or `group` with one number for another."""
+    """The lines of `passwd` or `group` with one number replaced."""
     lines = [line.split(b":") for line in text.splitlines()]
     changed = [[b"%d" % new if word == b"%d" % old else word for word in words] for words in lines]
     return b"".join(b":".join(words) + b"\n" for words in changed)

@@ -56,7 +56,7 @@ class Cut:
 
 
 @dataclass(frozen=True)
-class Change:
+class PlantedChange:
     """The new content of one file: `after` is None when the file is deleted. `cuts` are in lines of `before`."""
 
     path: str
@@ -92,7 +92,7 @@ def split_lines(text: str) -> list[str]:
     return [f"{part}\n" for part in parts[:-1]] + ([parts[-1]] if parts[-1] else [])
 
 
-def change(path: str, text: str, cuts: Sequence[Cut]) -> Change | None:
+def change(path: str, text: str, cuts: Sequence[Cut]) -> PlantedChange | None:
     """The change these cuts make; None when the result does not parse or is the same program."""
     after = apply_cuts(text, cuts)
     try:
@@ -100,7 +100,7 @@ def change(path: str, text: str, cuts: Sequence[Cut]) -> Change | None:
     except UNREADABLE:
         return None
     what = "; ".join(dict.fromkeys(cut.what for cut in cuts if cut.what))
-    return None if same else Change(path, text, after, tuple(cuts), what)
+    return None if same else PlantedChange(path, text, after, tuple(cuts), what)
 
 
 @functools.lru_cache(maxsize=64)

@@ -68,7 +68,7 @@ def without_docstring(body: Sequence[ast.stmt]) -> list[ast.stmt]:
     return list(body[1:] if text else body)
 
 
-class Names:
+class CodeNames:
     """The lines on which a function binds each name, reads it, and yields."""
 
     def __init__(self, function: Function) -> None:

@@ -9,7 +9,7 @@ from functools import lru_cache
 from keyword import iskeyword
 
 from selfplay.roles.injector.task import InjectorTask
-from selfplay.scripted.edits.cuts import Change, Cut, change
+from selfplay.scripted.edits.cuts import Cut, PlantedChange, change
 from selfplay.scripted.edits.names import Function
 from selfplay.scripted.injector.direct import direct_cuts
 from selfplay.scripted.injector.helpers import helper_cuts, override_cuts
@@ -62,11 +62,11 @@ class FunctionPlanner(Planner):
         self.tried: set[Target] = set()
         self.parsed = 0
 
-    def propose(self) -> Script[tuple[Change, ...]]:
+    def propose(self) -> Script[tuple[PlantedChange, ...]]:
         """The first targets after the episode's starting place that offer a change and were not tried before. Besides
         the files that are asked for, another one may join that has a part in the same behaviour."""
         yield from ()
-        changes: list[Change] = []
+        changes: list[PlantedChange] = []
         small: list[tuple[Target, Sequence[Cut]]] = []
         self.parsed = 0
         for target in rotated(self.targets, self.task.number):
@@ -95,14 +95,14 @@ class FunctionPlanner(Planner):
         alone = self.task.strategy != "direct" and self.task.min_changed_files == 1
         return alone and 0 < sum(cut.size for cut in cuts) < LEAST
 
-    def _largest(self, small: Sequence[tuple[Target, Sequence[Cut]]]) -> tuple[Change, ...]:
+    def _largest(self, small: Sequence[tuple[Target, Sequence[Cut]]]) -> tuple[PlantedChange, ...]:
         """The change of the largest of some small cuts that make one."""
         for target, cuts in sorted(small, key=lambda one: -sum(cut.size for cut in one[1])):
             if made := self._tidied(target, cuts):
                 return (made,)
         return ()
 
-    def _further(self, changes: Sequence[Change]) -> list[Change]:
+    def _further(self, changes: Sequence[PlantedChange]) -> list[PlantedChange]:
         """At times a change of another file that shares a telling name with these; removal alone has such parts."""
         if self.task.strategy == "direct" or self.rng.random() > FURTHER_SHARE:
             return []
@@ -123,7 +123,7 @@ class FunctionPlanner(Planner):
         lines = self.survey.lines[target.path]
         return self._mutation(target, lines) if self.task.strategy == "direct" else self._removal(target, lines)
 
-    def _tidied(self, target: Target, cuts: Sequence[Cut]) -> Change | None:
+    def _tidied(self, target: Target, cuts: Sequence[Cut]) -> PlantedChange | None:
         """The believable change these cuts make, if they make one."""
         if not cuts:
             return None
@@ -163,7 +163,7 @@ class FunctionPlanner(Planner):
             )
         return chosen
 
-    def _telling(self, changes: Sequence[Change]) -> set[str]:
+    def _telling(self, changes: Sequence[PlantedChange]) -> set[str]:
         return {word for made in changes for word in self._rare(made.path, made.cuts, self.survey.lines[made.path])}
 
     def _rare(self, path: str, cuts: Sequence[Cut], lines: Sequence[str]) -> set[str]:

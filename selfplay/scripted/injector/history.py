@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from selfplay import patches
 from selfplay.plain_text import syntax_tree
-from selfplay.scripted.edits.cuts import UNREADABLE, Change, Cut, apply_cuts, first_line, split_lines
+from selfplay.scripted.edits.cuts import UNREADABLE, Cut, PlantedChange, apply_cuts, first_line, split_lines
 from selfplay.scripted.edits.names import top_level_names
 
 
@@ -116,14 +116,14 @@ def _line_of(wanted: str, text: str) -> int | None:
     return padded.count("\n", 0, at)
 
 
-def reverted_change(path: str, head: str, merged: str, cuts: tuple[Cut, ...], what: str) -> Change | None:
+def reverted_change(path: str, head: str, merged: str, cuts: tuple[Cut, ...], what: str) -> PlantedChange | None:
     """The merged text as a change of HEAD; None when it does not parse or does the same."""
     try:
         if _behaviour(head) == _behaviour(merged):
             return None
     except UNREADABLE:
         return None
-    return Change(path, head, merged, cuts, what)
+    return PlantedChange(path, head, merged, cuts, what)
 
 
 class _Behaviour(ast.NodeTransformer):

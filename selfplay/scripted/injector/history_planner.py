@@ -5,7 +5,7 @@ import shlex
 
 from selfplay.roles.injector.task import InjectorTask
 from selfplay.scripted import tools
-from selfplay.scripted.edits.cuts import Change, Cut, apply_cuts, cuts_between
+from selfplay.scripted.edits.cuts import Cut, PlantedChange, apply_cuts, cuts_between
 from selfplay.scripted.injector.git_log import past_change, past_pairs
 from selfplay.scripted.injector.history import Revert, carry, keep_defined, reverted_change, reverts
 from selfplay.scripted.injector.planner import MOST_TESTS, Planner
@@ -30,12 +30,12 @@ class HistoryPlanner(Planner):
         self.past: list[tuple[str, str]] | None = None
         self.tried: set[tuple[str, str]] = set()
 
-    def propose(self) -> Script[tuple[Change, ...]]:
+    def propose(self) -> Script[tuple[PlantedChange, ...]]:
         if self.past is None:
             code = {target.path for target in self.survey.targets}
             self.past = yield from past_pairs(self.task.commits, code, self.task.seed)
         order = [pair for pair in rotated(self.past, self.task.number) if pair not in self.tried]
-        changes: list[Change] = []
+        changes: list[PlantedChange] = []
         for commit, path in order[: PAIRS * self.task.min_changed_files]:
             if any(path == made.path for made in changes):
                 continue
@@ -48,9 +48,9 @@ class HistoryPlanner(Planner):
                 return (*changes, *(yield from self._further(commit, changes)))
         return ()
 
-    def _further(self, commit: str, changes: list[Change]) -> Script[list[Change]]:
+    def _further(self, commit: str, changes: list[PlantedChange]) -> Script[list[PlantedChange]]:
         """At times what the same commit did to other files: a fix is reverted whole, as far as tests see each part."""
-        found: list[Change] = []
+        found: list[PlantedChange] = []
         if self.rng.random() > FURTHER_SHARE or self.past is None:
             return found
         files = {made.path for made in changes}
@@ -60,7 +60,7 @@ class HistoryPlanner(Planner):
                 found.append(made)
         return found
 
-    def _change(self, commit: str, path: str) -> Script[Change | None]:
+    def _change(self, commit: str, path: str) -> Script[PlantedChange | None]:
         found = yield from past_change(commit, path)
         if found is None:
             return None
@@ -73,7 +73,7 @@ class HistoryPlanner(Planner):
                 return made
         return (yield from self._merged(path, undone[0])) if undone else None
 
-    def _made(self, path: str, merged: str, cuts: tuple[Cut, ...], what: str) -> Change | None:
+    def _made(self, path: str, merged: str, cuts: tuple[Cut, ...], what: str) -> PlantedChange | None:
         """The change, if a fair number of tests run it; names that it lost and others need are put back first."""
         if not 0 < len(self.survey.tests_of_cuts(path, cuts)) <= MOST_TESTS:
             return None
@@ -83,7 +83,7 @@ class HistoryPlanner(Planner):
         made = reverted_change(path, head, repaired, whole, what)
         return tidied(made, self.survey.taken_from(path)) if made else None
 
-    def _merged(self, path: str, revert: Revert) -> Script[Change | None]:
+    def _merged(self, path: str, revert: Revert) -> Script[PlantedChange | None]:
         """The revert by a three-way merge, when HEAD has changed too much for its context; None on a conflict."""
         yield from tools.create("/tmp/base", revert.base)
         yield from tools.create("/tmp/theirs", revert.theirs)

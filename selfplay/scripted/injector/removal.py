@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 
 from selfplay.scripted.edits.cuts import Cut, first_line, indent_of, last_line, shares_line, with_comments, without_gap
-from selfplay.scripted.edits.names import Function, Names, without_docstring
+from selfplay.scripted.edits.names import CodeNames, Function, without_docstring
 from selfplay.scripted.injector.trims import trims
 
 MAX_RUN_LINES = 40
@@ -40,7 +40,7 @@ def compose(cuts: Sequence[Cut], wanted: int, rng: random.Random) -> tuple[Cut, 
 
 
 def _block_cuts(function: Function, lines: Sequence[str]) -> Iterator[Cut]:
-    names = Names(function)
+    names = CodeNames(function)
     for block, parent in _blocks(function):
         statements = without_docstring(block) if parent is function else block
         for statement in statements:
@@ -52,7 +52,9 @@ def _block_cuts(function: Function, lines: Sequence[str]) -> Iterator[Cut]:
         yield from _run_cuts(statements, block, names, lines)
 
 
-def _run_cuts(run: Sequence[ast.stmt], block: Sequence[ast.stmt], names: Names, lines: Sequence[str]) -> Iterator[Cut]:
+def _run_cuts(
+    run: Sequence[ast.stmt], block: Sequence[ast.stmt], names: CodeNames, lines: Sequence[str]
+) -> Iterator[Cut]:
     """Remove neighbouring statements together, when nothing after them needs a name only they define."""
     for first in range(len(run)):
         start = with_comments(lines, first_line(run[first]))
@@ -66,7 +68,7 @@ def _run_cuts(run: Sequence[ast.stmt], block: Sequence[ast.stmt], names: Names, 
             yield Cut(*without_gap(lines, start, end), (), f"removed {_describe(removed)}")
 
 
-def _branch_cuts(statement: ast.If, names: Names, lines: Sequence[str]) -> Iterator[Cut]:
+def _branch_cuts(statement: ast.If, names: CodeNames, lines: Sequence[str]) -> Iterator[Cut]:
     """Remove one arm of an `if`: the first with its condition (the next takes over), or the last."""
     if not statement.orelse:
         return
@@ -88,7 +90,7 @@ def _branch_cuts(statement: ast.If, names: Names, lines: Sequence[str]) -> Itera
         yield Cut(statement.lineno, end, inner, "removed a condition and its first branch")
 
 
-def _handler_cuts(statement: ast.Try, names: Names, lines: Sequence[str]) -> Iterator[Cut]:
+def _handler_cuts(statement: ast.Try, names: CodeNames, lines: Sequence[str]) -> Iterator[Cut]:
     """Remove error handling: the body stays, or one of several handlers is removed."""
     inner = _dedented(statement.body + statement.orelse, lines, indent_of(lines[statement.lineno - 1]))
     after_body = last_line(statement.body[-1]) + 1

@@ -15,7 +15,7 @@ from selfplay.repository.suites import pytest_suite
 from selfplay.repository.suites.pytest_suite import file_of
 from selfplay.roles.injector.task import InjectorTask
 from selfplay.scripted import tools
-from selfplay.scripted.edits.cuts import Change
+from selfplay.scripted.edits.cuts import PlantedChange
 from selfplay.scripted.injector import steps
 from selfplay.scripted.injector.attempt_loop import NOT_ALONE, NOT_HIDDEN, NOTHING, TOO_FEW, TOO_MANY, until_submitted
 from selfplay.scripted.injector.function_planner import FunctionPlanner
@@ -62,7 +62,7 @@ def _script(task: InjectorTask, survey: Survey | Sources) -> Script[None]:
 class _Planted:
     """The changes now in the repository, and the tests that see them."""
 
-    changes: tuple[Change, ...]
+    changes: tuple[PlantedChange, ...]
     failures: tuple[Failure, ...]
 
 
@@ -94,7 +94,7 @@ class _Episode:
         yield from self._hand_in(planted.changes, hidden)
         return ""
 
-    def _plant(self, changes: tuple[Change, ...]) -> Script[_Planted | str]:
+    def _plant(self, changes: tuple[PlantedChange, ...]) -> Script[_Planted | str]:
         """Plant the changes, those of them that tests see alone; if they do not make a bug, restore the repository and
         return why."""
         for change in changes:
@@ -110,7 +110,7 @@ class _Episode:
             return reason or NOT_ALONE
         return (yield from self._plant(seen))
 
-    def _seen(self, changes: Sequence[Change], failures: Sequence[Failure]) -> tuple[Change, ...]:
+    def _seen(self, changes: Sequence[PlantedChange], failures: Sequence[Failure]) -> tuple[PlantedChange, ...]:
         """The changes of which each fails a test that runs no other change: undoing it makes that test pass (check
         7)."""
         failing = {failure.id for failure in failures}
@@ -136,7 +136,7 @@ class _Episode:
         others = [test for test in self.survey.tests if test in self.usable - chosen and file_of(test) in files]
         return others[:: max(1, len(others) // UNRELATED)][:UNRELATED]
 
-    def _ids(self, changes: Sequence[Change]) -> list[str]:
+    def _ids(self, changes: Sequence[PlantedChange]) -> list[str]:
         """The usable tests that run a changed line."""
         numbers: frozenset[int] = frozenset().union(*(self.planner.tests_of(change) for change in changes))
         return [self.survey.tests[n] for n in sorted(numbers) if self.survey.tests[n] in self.usable]
@@ -148,7 +148,7 @@ class _Episode:
         limit = max(1.5, 5 * max(suite.seconds.values()))
         return (yield from steps.run_tests(suite, ids, limit, self.most))
 
-    def _weaken(self, failures: Sequence[Failure]) -> Script[tuple[Change, ...] | None]:
+    def _weaken(self, failures: Sequence[Failure]) -> Script[tuple[PlantedChange, ...] | None]:
         """Hide the failures. Tests that are not certain to be hidden are run again: those that fail now lose their
         assertions from the one that fails on, and what then is not certain is ended before it, or removed whole."""
         tests = {path: text for path, text in self.survey.texts.items() if is_test_file(path)}
@@ -175,7 +175,7 @@ class _Episode:
 
     def _ended(
         self, tests: dict[str, str], failures: Sequence[Failure], passing: Collection[str]
-    ) -> Script[tuple[Change, ...] | None]:
+    ) -> Script[tuple[PlantedChange, ...] | None]:
         """End every failing test before what fails in it, or remove it whole, where that leaves nothing: no run is
         needed to know that it is hidden."""
         weakened = weaken(tests, failures, ends(failures), passing) or weaken(tests, failures, {}, passing)
@@ -183,7 +183,7 @@ class _Episode:
             yield from tools.make_change(change)
         return weakened.changes if weakened else None
 
-    def _hand_in(self, changes: Sequence[Change], weakened: Sequence[Change]) -> Script[None]:
+    def _hand_in(self, changes: Sequence[PlantedChange], weakened: Sequence[PlantedChange]) -> Script[None]:
         listed = {path for path in (*self.survey.texts, *self.task.suite.files) if is_test_file(path)}
         files = reaching_files(self.task.suite, self._ids(changes), self.task.min_passing_tests)
         yield from hand_in(pytest_suite.script_for(self.task.suite, files), listed, changes, weakened)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from selfplay.plain_text import encode
 from selfplay.repository import Suite
 from selfplay.repository.suites import pytest_suite
-from selfplay.scripted.edits.cuts import Change
+from selfplay.scripted.edits.cuts import PlantedChange
 from selfplay.scripted.injector import inside
 from selfplay.scripted.injector.weaken import Failure
 from selfplay.scripted.policy import Script
@@ -86,7 +86,7 @@ class _Line:
     indices: dict[str, int]
 
 
-def undo(changes: Iterable[Change]) -> Script[None]:
+def undo(changes: Iterable[PlantedChange]) -> Script[None]:
     for change in changes:
         yield from create(change.path, change.before)
 

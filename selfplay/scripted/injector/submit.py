@@ -6,13 +6,13 @@ from selfplay.agent.actions import Call
 from selfplay.repository.suites import pytest_suite
 from selfplay.roles.injector.task import SUBMISSION
 from selfplay.scripted import tools
-from selfplay.scripted.edits.cuts import Change
+from selfplay.scripted.edits.cuts import PlantedChange
 from selfplay.scripted.injector import steps
 from selfplay.scripted.policy import Script, Stuck
 
 
 def hand_in(
-    script: str, listed: Collection[str], changes: Sequence[Change], weakened: Sequence[Change]
+    script: str, listed: Collection[str], changes: Sequence[PlantedChange], weakened: Sequence[PlantedChange]
 ) -> Script[None]:
     """Submit the bug. `script`: its test script; `listed`: the oracle test files. One parser reads every script."""
     yield from tools.create(f"{SUBMISSION}/test_script.sh", script)

@@ -11,8 +11,8 @@ from selfplay.believable.blocks import Function, parsed, statements
 from selfplay.believable.names import loose_ends
 from selfplay.scripted.edits.cuts import (
     UNREADABLE,
-    Change,
     Cut,
+    PlantedChange,
     apply_cuts,
     cuts_between,
     first_line,
@@ -25,7 +25,7 @@ ROUNDS = 4
 """A local that goes may have been all that read another."""
 
 
-def tidied(change: Change, kept: Collection[str]) -> Change | None:
+def tidied(change: PlantedChange, kept: Collection[str]) -> PlantedChange | None:
     """The change with what nothing uses any more taken away; None when it cannot be made believable. `kept`: names that
     other files take from this one."""
     text = change.after
@@ -46,7 +46,7 @@ def tidied(change: Change, kept: Collection[str]) -> Change | None:
         return None
     if text == change.after:
         return change
-    return Change(change.path, change.before, text, cuts_between(change.before, text), change.what)
+    return PlantedChange(change.path, change.before, text, cuts_between(change.before, text), change.what)
 
 
 def _cuts(text: str, imports: Collection[str], dead: Collection[str]) -> Iterator[Cut]:

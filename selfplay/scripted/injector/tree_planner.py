@@ -4,7 +4,7 @@ import random
 from collections.abc import Sequence
 
 from selfplay.roles.injector.task import InjectorTask
-from selfplay.scripted.edits.cuts import Change, Cut, apply_cuts
+from selfplay.scripted.edits.cuts import Cut, PlantedChange, apply_cuts
 from selfplay.scripted.injector.git_log import past_change, past_pairs
 from selfplay.scripted.injector.history import Revert, carry, reverts
 from selfplay.scripted.injector.removal import compose
@@ -37,13 +37,13 @@ class TreePlanner:
         parts = [[place for place in places if place.named is named] for named in (True, False)]
         order = [place for part in parts for place in rotated(part, task.number)]
         self.waiting = order * ROUNDS
-        self.small: list[Change] = []
+        self.small: list[PlantedChange] = []
 
-    def propose(self) -> Script[tuple[Change, ...]]:
+    def propose(self) -> Script[tuple[PlantedChange, ...]]:
         """The next change, or as many as files are asked for; empty when nothing is left. A removal of few lines waits
         for a larger one."""
         yield from ()
-        changes: list[Change] = []
+        changes: list[PlantedChange] = []
         several = self.task.min_changed_files > 1
         while self.waiting and (several or len(self.small) < MOST_SMALL):
             place = self.waiting.pop(0)
@@ -59,7 +59,7 @@ class TreePlanner:
         self.small.sort(key=lambda change: -change.size)
         return (self.small.pop(0),) if self.small else ()
 
-    def _change(self, place: SourcePlace) -> Change | None:
+    def _change(self, place: SourcePlace) -> PlantedChange | None:
         """A believable change of a function, if it offers one."""
         source, function = self.sources.source(place.path), self.sources.function(place)
         text, language = self.sources.texts[place.path], self.sources.language
@@ -90,7 +90,7 @@ class PastPlanner:
         self.past: list[tuple[str, str]] | None = None
         self.tried: set[tuple[str, str]] = set()
 
-    def propose(self) -> Script[tuple[Change, ...]]:
+    def propose(self) -> Script[tuple[PlantedChange, ...]]:
         """The next change, at times with what the same commit did to other files; empty when nothing was found.
         Raises `Stuck` where there is no past."""
         if self.past is None:
@@ -108,8 +108,8 @@ class PastPlanner:
                 return tuple(changes) if len(changes) >= self.task.min_changed_files else ()
         return ()
 
-    def _further(self, commit: str, path: str) -> Script[list[Change]]:
-        found: list[Change] = []
+    def _further(self, commit: str, path: str) -> Script[list[PlantedChange]]:
+        found: list[PlantedChange] = []
         if self.task.min_changed_files == 1 and self.rng.random() > FURTHER_SHARE:
             return found
         others = [other for which, other in self.past or () if which == commit and other != path]
@@ -118,14 +118,14 @@ class PastPlanner:
             found += [change] if change is not None else []
         return found
 
-    def _change(self, commit: str, path: str) -> Script[Change | None]:
+    def _change(self, commit: str, path: str) -> Script[PlantedChange | None]:
         found = yield from past_change(commit, path)
         if found is None:
             return None
         undone = reverts(*found, f"{path} before {commit[:8]}", wanted_lines(self.rng), self.rng)
         return next((made for one in undone[:MOST_REVERTS] if (made := self._made(path, one)) is not None), None)
 
-    def _made(self, path: str, revert: Revert) -> Change | None:
+    def _made(self, path: str, revert: Revert) -> PlantedChange | None:
         head = self.sources.texts[path]
         cuts: Sequence[Cut] | None = carry(head, revert)
         return made_of(path, self.sources.language, head, apply_cuts(head, cuts), revert.what) if cuts else None

@@ -16,14 +16,14 @@ from selfplay.repository.suites.pytest_suite import file_of, finished, parse_rec
 from selfplay.repository.suites.runners import script_for
 from selfplay.roles.injector.task import InjectorTask
 from selfplay.scripted import tools
-from selfplay.scripted.edits.cuts import Change
+from selfplay.scripted.edits.cuts import PlantedChange
 from selfplay.scripted.injector import steps
 from selfplay.scripted.injector.attempt_loop import NOT_ALONE, NOT_HIDDEN, NOTHING, TOO_FEW, TOO_MANY, until_submitted
 from selfplay.scripted.injector.sources import Sources
 from selfplay.scripted.injector.submit import hand_in
 from selfplay.scripted.injector.tree_planner import PastPlanner, TreePlanner
 from selfplay.scripted.policy import Script
-from selfplay.scripted.tree_sitter.weaken import Failure, Method, choose_methods, weaken
+from selfplay.scripted.tree_sitter.weaken import Method, SuiteFailure, choose_methods, weaken
 from selfplay.validators import Thresholds
 from selfplay.validators.common import function_of
 
@@ -37,8 +37,8 @@ COMPILE = {"go": "go build ./..."}
 _PLACE = re.compile(r"([\w.@+-]+)(?::(\d{1,6}))?")
 
 
-class Planner(Protocol):
-    def propose(self) -> Script[tuple[Change, ...]]: ...
+class TrialPlanner(Protocol):
+    def propose(self) -> Script[tuple[PlantedChange, ...]]: ...
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ def trial_episode(task: InjectorTask, sources: Sources) -> Script[None]:
 
 
 class _Trial:
-    def __init__(self, task: InjectorTask, sources: Sources, rng: random.Random, planner: Planner) -> None:
+    def __init__(self, task: InjectorTask, sources: Sources, rng: random.Random, planner: TrialPlanner) -> None:
         self.task, self.sources, self.rng, self.planner = task, sources, rng, planner
         self.usable = frozenset(task.suite.seconds)
         self.most = max(task.min_failing_tests, min(MOST_FAILING, int(len(self.usable) * MOST_SHARE)))
@@ -88,7 +88,7 @@ class _Trial:
         yield from hand_in(script_for(self.task.suite), listed, changes, hidden)
         return ""
 
-    def _planted(self, changes: Sequence[Change]) -> Script[Ran | str]:
+    def _planted(self, changes: Sequence[PlantedChange]) -> Script[Ran | str]:
         """Make the changes and run the suite; why it was not run, where they do not compile."""
         for change in changes:
             yield from tools.make_change(change)
@@ -99,9 +99,9 @@ class _Trial:
                 return BROKEN
         return (yield from self._run())
 
-    def _seen(self, changes: Sequence[Change]) -> Script[tuple[Change, ...]]:
+    def _seen(self, changes: Sequence[PlantedChange]) -> Script[tuple[PlantedChange, ...]]:
         """The changes of which each alone fails a test that none of the others does (check 7)."""
-        found: list[tuple[Change, frozenset[str]]] = []
+        found: list[tuple[PlantedChange, frozenset[str]]] = []
         for change in changes:
             ran = yield from self._planted([change])
             yield from steps.undo([change])
@@ -119,7 +119,7 @@ class _Trial:
             return TOO_FEW
         return TOO_MANY if len(ran.failing) > self.most or ran.failing == self.usable else ""
 
-    def _hidden(self, ran: Ran) -> Script[tuple[Change, ...] | None]:
+    def _hidden(self, ran: Ran) -> Script[tuple[PlantedChange, ...] | None]:
         """Weaken the failing tests, and look whether that hides them: where not, those that still fail are removed, and
         else all of them. None, with the test files as they were, when they cannot be hidden."""
         failures = list(_failures(ran, ran.failing))
@@ -145,7 +145,7 @@ class _Trial:
         few = len(lost) <= Thresholds().max_lost_share * len(self.usable - failing)
         return few and all(function_of(test) in functions for test in lost)
 
-    def _weakened(self, methods: dict[Failure, Method]) -> tuple[Change, ...]:
+    def _weakened(self, methods: dict[SuiteFailure, Method]) -> tuple[PlantedChange, ...]:
         """The changes of the test files; empty when those of one cannot be made."""
         found = []
         for path in sorted({failure.path for failure in methods}):
@@ -187,14 +187,14 @@ def _lines(log: str, name: str, file: str) -> frozenset[int]:
     return frozenset(int(line) for where, line in found if line and where == file)
 
 
-def _failures(ran: Ran, tests: Collection[str]) -> Iterator[Failure]:
+def _failures(ran: Ran, tests: Collection[str]) -> Iterator[SuiteFailure]:
     """The failing tests with the lines of their files; one that fails because a subtest does is left out."""
     for test in sorted(tests):
         path, name = file_of(test), test.partition("::")[2]
         if not any(other.startswith(f"{test}/") for other in tests):
-            yield Failure(path, name, _lines(ran.log, name, path.rsplit("/", 1)[-1]))
+            yield SuiteFailure(path, name, _lines(ran.log, name, path.rsplit("/", 1)[-1]))
 
 
-def _removing(methods: dict[Failure, Method], left: Collection[str]) -> dict[Failure, Method]:
+def _removing(methods: dict[SuiteFailure, Method], left: Collection[str]) -> dict[SuiteFailure, Method]:
     """The same methods, but tests that are still failing are removed."""
     return {one: "remove" if f"{one.path}::{one.name}" in left else method for one, method in methods.items()}

@@ -17,8 +17,8 @@ from typing import Literal
 
 from selfplay.plain_text import syntax_tree
 from selfplay.scripted.edits.cuts import (
-    Change,
     Cut,
+    PlantedChange,
     change,
     cuts_between,
     first_line,
@@ -66,7 +66,7 @@ class Failure:
 class Weakened:
     """The changes that hide some failures, and the test functions of which that is not certain without a run."""
 
-    changes: tuple[Change, ...]
+    changes: tuple[PlantedChange, ...]
     uncertain: frozenset[Place]
 
 
@@ -98,8 +98,8 @@ def weaken(
 
 
 def weakened_more(
-    texts: Mapping[str, str], changes: Sequence[Change], failures: Sequence[Failure], passing: Collection[str]
-) -> tuple[Change, ...] | None:
+    texts: Mapping[str, str], changes: Sequence[PlantedChange], failures: Sequence[Failure], passing: Collection[str]
+) -> tuple[PlantedChange, ...] | None:
     """What hides the `failures` that are left, or new, after these changes: assertions are left out, or tests are
     ended before it, or go. None where that cannot be done without one of the `passing` tests."""
     now = {**texts, **{change.path: change.after or "" for change in changes}}
@@ -110,14 +110,14 @@ def weakened_more(
     return more.changes if more else None
 
 
-def joined(earlier: Sequence[Change], later: Sequence[Change]) -> tuple[Change, ...]:
+def joined(earlier: Sequence[PlantedChange], later: Sequence[PlantedChange]) -> tuple[PlantedChange, ...]:
     """Changes of files, and changes of what they made of them, as one change of each file."""
     found = {made.path: made for made in earlier}
     for made in later:
         first = found.get(made.path, made)
         after = made.after or ""
         cuts = made.cuts if first is made else cuts_between(first.before, after)
-        found[made.path] = Change(made.path, first.before, after, cuts, made.what)
+        found[made.path] = PlantedChange(made.path, first.before, after, cuts, made.what)
     return tuple(found.values())
 
 

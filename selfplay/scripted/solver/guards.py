@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterator, Sequence
 
 from selfplay.scripted.edits.cuts import Cut, first_line, indent_of
-from selfplay.scripted.edits.names import Names, parameters, without_docstring
+from selfplay.scripted.edits.names import CodeNames, parameters, without_docstring
 from selfplay.scripted.solver.evidence import CodePlace, Evidence
 from selfplay.scripted.solver.repair import Repair
 
@@ -91,7 +91,7 @@ def _returns(place: CodePlace, lines: Sequence[str]) -> Iterator[Repair]:
         return
     last, indent = body[-1], indent_of(lines[first_line(body[-1]) - 1])
     end = last.end_lineno or last.lineno
-    names = Names(place.function)
+    names = CodeNames(place.function)
     unread = [name for name in names.bound if name not in names.read]
     candidates = [*unread, *names.bound, *parameters(place.function), *DEFAULTS]
     returned = ast.unparse(last.value) if isinstance(last, ast.Return) and last.value else ""

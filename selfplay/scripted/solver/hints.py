@@ -8,14 +8,14 @@ import re
 from functools import lru_cache
 
 from selfplay.plain_text import syntax_tree
-from selfplay.scripted.edits.names import Function, Names, parameters, top_level_names
+from selfplay.scripted.edits.names import CodeNames, Function, parameters, top_level_names
 from selfplay.scripted.solver.evidence import CodePlace, Evidence
 
 
 @lru_cache(maxsize=4096)
 def unread(function: Function) -> frozenset[str]:
     """Parameters and locals the function never reads (`self` and the likes aside)."""
-    names = Names(function)
+    names = CodeNames(function)
     every = {*parameters(function), *names.bound} - {"self", "cls", "_"}
     return frozenset(name for name in every if name not in names.read)
 

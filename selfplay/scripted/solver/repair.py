@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from selfplay.scripted.edits.cuts import Change, Cut, change, cuts_between
+from selfplay.scripted.edits.cuts import Cut, PlantedChange, change, cuts_between
 
 Edit = tuple[str, Cut]
 
@@ -34,7 +34,7 @@ class Repair:
         return Repair((*self.edits, *other.edits), "pair", self.weight + other.weight, f"{self.what}; {other.what}")
 
 
-def changes(repair: Repair, texts: Mapping[str, str]) -> tuple[Change, ...] | None:
+def changes(repair: Repair, texts: Mapping[str, str]) -> tuple[PlantedChange, ...] | None:
     """The changed files; None when one of them does not parse any more or is still the same program."""
     cuts: dict[str, list[Cut]] = {}
     for path, cut in repair.edits:
@@ -43,9 +43,9 @@ def changes(repair: Repair, texts: Mapping[str, str]) -> tuple[Change, ...] | No
     return None if None in made else tuple(one for one in made if one)
 
 
-def since(path: str, before: str, after: str) -> Change:
+def since(path: str, before: str, after: str) -> PlantedChange:
     """All changes of a file, as one change."""
-    return Change(path, before, after, cuts_between(before, after), "repaired")
+    return PlantedChange(path, before, after, cuts_between(before, after), "repaired")
 
 
 def distinct(repairs: Iterable[Repair]) -> list[Repair]:

@@ -46,7 +46,7 @@ class Looked:
 
 
 @dataclass(frozen=True)
-class Result:
+class RepairResult:
     """What one repair did. `regressed`: a passing test that fails now, or empty; only looked for once all pass."""
 
     number: int
@@ -59,4 +59,4 @@ class Result:
 class Results:
     """What all repairs did."""
 
-    results: list[Result]
+    results: list[RepairResult]

@@ -12,14 +12,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from selfplay.roles.solver.task import SolverTask
-from selfplay.scripted.edits.cuts import Change
+from selfplay.scripted.edits.cuts import PlantedChange
 from selfplay.scripted.policy import Script, ScriptedPolicy, Stuck
 from selfplay.scripted.solver import steps
 from selfplay.scripted.solver.evidence import Evidence, evidence_from
 from selfplay.scripted.solver.hardcoded_cases import answer_repairs
 from selfplay.scripted.solver.proposals import proposed
 from selfplay.scripted.solver.repair import Repair, changes, distinct, order, since
-from selfplay.scripted.solver.steps import Tried
+from selfplay.scripted.solver.steps import TriedRepair
 from selfplay.scripted.solver.variation import VARIATIONS
 
 BUDGETS = ((300, 15.0), (150, 8.0), (80, 5.0))
@@ -103,9 +103,9 @@ class _Attempt:
 
     def _try_all(
         self, evidence: Evidence, repairs: Sequence[Repair], wanted: Sequence[str], seconds: float
-    ) -> Script[tuple[list[Tried], bool]]:
+    ) -> Script[tuple[list[TriedRepair], bool]]:
         """Try repairs until one is clean, and is clean again in a new process; returns whether there was one."""
-        tried: list[Tried] = []
+        tried: list[TriedRepair] = []
         for _ in range(CONFIRMED):
             last = yield from self._try(evidence, repairs[len(tried) :], wanted, seconds)
             tried += last
@@ -135,7 +135,7 @@ class _Attempt:
 
     def _try(
         self, evidence: Evidence, repairs: Sequence[Repair], wanted: Sequence[str], seconds: float
-    ) -> Script[list[Tried]]:
+    ) -> Script[list[TriedRepair]]:
         """`wanted`: every test that failed at first; those that still fail are run first."""
         if not repairs:
             return []
@@ -152,7 +152,9 @@ class _Attempt:
         except Stuck:  # a repair crashed pytest: its steps say so, and the attempt still submits
             return []
 
-    def _best(self, evidence: Evidence, tried: Sequence[Tried], pool: Sequence[Repair], first: bool) -> Repair | None:
+    def _best(
+        self, evidence: Evidence, tried: Sequence[TriedRepair], pool: Sequence[Repair], first: bool
+    ) -> Repair | None:
         """The repair that helps most; if none helps at first, one of the heaviest, so that there is something to
         submit."""
         ran = [one for one in tried if one.state == "ran"]
@@ -165,7 +167,7 @@ class _Attempt:
 
     def _adopt(self, repair: Repair) -> Script[None]:
         now = {path: self.made.get(path, self.original[path]) for path, _ in repair.edits}
-        made: tuple[Change, ...] = changes(repair, now) or ()
+        made: tuple[PlantedChange, ...] = changes(repair, now) or ()
         if all(change.after == self.original[change.path] for change in made):
             return  # back where it began
         yield from steps.write(made)
@@ -193,7 +195,7 @@ def most_seconds(evidence: Evidence) -> tuple[float, float]:
     return min(6.0, 0.6 + 3 * work), steps.WAITS * min(6.0, 0.6 + 3 * seconds)
 
 
-def helped(tried: Sequence[Tried]) -> bool:
+def helped(tried: Sequence[TriedRepair]) -> bool:
     return any(one.passed for one in tried)
 
 
@@ -203,13 +205,13 @@ def near(passing: Sequence[str], test: str, most: int = 3) -> list[str]:
     return [other for other in passing if other.split("::")[0] == file][:most]
 
 
-def pairs_of(tried: Sequence[Tried]) -> list[Repair]:
+def pairs_of(tried: Sequence[TriedRepair]) -> list[Repair]:
     """The best partial repairs joined with other partial ones that help other tests."""
     partial = sorted((one for one in tried if one.passed), key=lambda one: -len(one.passed))
     return list(_pairs(partial))
 
 
-def _pairs(partial: Sequence[Tried]) -> Iterator[Repair]:
+def _pairs(partial: Sequence[TriedRepair]) -> Iterator[Repair]:
     for n, one in enumerate(partial[:PAIRED]):
         for other in partial[n + 1 :]:
             joined = one.repair.joined(other.repair) if set(other.passed) - set(one.passed) else None

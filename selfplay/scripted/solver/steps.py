@@ -11,11 +11,11 @@ from selfplay import patches
 from selfplay.agent.actions import Call
 from selfplay.patches import is_test_file
 from selfplay.scripted import tools
-from selfplay.scripted.edits.cuts import Change
+from selfplay.scripted.edits.cuts import PlantedChange
 from selfplay.scripted.policy import Script, Stuck
 from selfplay.scripted.solver import inside
 from selfplay.scripted.solver.repair import Repair
-from selfplay.scripted.solver.reports import Looked, Result, Results
+from selfplay.scripted.solver.reports import Looked, RepairResult, Results
 
 FOLDER = "/tmp/solver"
 ROOT = "/testbed"
@@ -46,7 +46,7 @@ print(json.dumps(texts))
 
 
 @dataclass(frozen=True)
-class Tried:
+class TriedRepair:
     """The result of a repair. `state`: ran, broken (its file cannot be loaded) or late; `passed`: those of the failing
     tests that pass; `clean`: all failing tests pass and no other test that was run fails."""
 
@@ -111,7 +111,7 @@ def try_out(
     seconds: float,
     each: float,
     waits: float,
-) -> Script[list[Tried]]:
+) -> Script[list[TriedRepair]]:
     """Try the repairs in order until one is clean or `seconds` of a core are used up. Of `failing`, the first `still`
     fail now."""
     job = {
@@ -143,9 +143,9 @@ def screen(failing: Sequence[str], most: int = 6) -> list[str]:
     return [*first.values(), *rest][:most]
 
 
-def _tried(repair: Repair, result: Result, failing: int) -> Tried:
+def _tried(repair: Repair, result: RepairResult, failing: int) -> TriedRepair:
     clean = len(result.passed) == failing and not result.regressed
-    return Tried(repair, result.state, tuple(result.passed), clean)
+    return TriedRepair(repair, result.state, tuple(result.passed), clean)
 
 
 def _job(kind: type[T], job: Mapping[str, object], files: Sequence[str], timeout: float) -> Script[T]:
@@ -177,12 +177,12 @@ def _collects(name: str) -> bool:
     return name.startswith("test") or name.endswith(("_test.py", "_tests.py"))
 
 
-def write(made: Sequence[Change]) -> Script[None]:
+def write(made: Sequence[PlantedChange]) -> Script[None]:
     for change in made:
         yield from tools.make_change(change)
 
 
-def hand_in(made: Sequence[Change]) -> Script[None]:
+def hand_in(made: Sequence[PlantedChange]) -> Script[None]:
     """Submit the tree as it was given, with only these changes."""
     yield from start_over()
     yield from write(made)

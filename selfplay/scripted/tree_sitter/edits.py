@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from selfplay.believable import BelievableRules, faults
-from selfplay.scripted.edits.cuts import Change, Cut, apply_cuts, cuts_between
+from selfplay.scripted.edits.cuts import Cut, PlantedChange, apply_cuts, cuts_between
 from selfplay.scripted.tree_sitter.tidy import tidied_text
 from selfplay.syntax import parse
 from selfplay.syntax.source import Unreadable
 
 
-def made(path: str, language: str, text: str, cuts: Sequence[Cut]) -> Change | None:
+def made(path: str, language: str, text: str, cuts: Sequence[Cut]) -> PlantedChange | None:
     """The believable change that these cuts make, without what nothing uses any more; None when they make none."""
     what = "; ".join(dict.fromkeys(cut.what for cut in cuts if cut.what))
     return made_of(path, language, text, apply_cuts(text, cuts), what)
@@ -19,7 +19,7 @@ def made(path: str, language: str, text: str, cuts: Sequence[Cut]) -> Change | N
 
 def made_of(
     path: str, language: str, text: str, after: str, what: str, rules: BelievableRules = BelievableRules()
-) -> Change | None:
+) -> PlantedChange | None:
     """The believable change from one text to another. None when the other does not parse, or is the same program."""
     try:
         if program(language, after) == program(language, text):
@@ -29,7 +29,7 @@ def made_of(
         return None
     if faults(rules, {path: text}, {path: after}):
         return None
-    return Change(path, text, after, cuts_between(text, after), what)
+    return PlantedChange(path, text, after, cuts_between(text, after), what)
 
 
 @lru_cache(maxsize=64)

@@ -12,7 +12,7 @@ from typing import Literal
 from tree_sitter import Node
 
 from selfplay.believable import BelievableRules
-from selfplay.scripted.edits.cuts import Change, Cut, apply_cuts
+from selfplay.scripted.edits.cuts import Cut, PlantedChange, apply_cuts
 from selfplay.scripted.tree_sitter.cases import Case, case_of, cases, subtest_name
 from selfplay.scripted.tree_sitter.edits import made_of
 from selfplay.scripted.tree_sitter.loosen import assertions, loosened
@@ -29,7 +29,7 @@ RULES = BelievableRules(stubs=False, product=False)
 
 
 @dataclass(frozen=True)
-class Failure:
+class SuiteFailure:
     """A failing test: its file, its name as reported, and the lines of the file that the log names."""
 
     path: str
@@ -37,12 +37,12 @@ class Failure:
     lines: frozenset[int]
 
 
-def choose_methods(failures: Sequence[Failure], rng: random.Random) -> dict[Failure, Method]:
+def choose_methods(failures: Sequence[SuiteFailure], rng: random.Random) -> dict[SuiteFailure, Method]:
     """A method for each failing test."""
     return {failure: rng.choices(METHODS, weights=WEIGHTS)[0] for failure in failures}
 
 
-def weaken(language: str, path: str, text: str, methods: Mapping[Failure, Method]) -> Change | None:
+def weaken(language: str, path: str, text: str, methods: Mapping[SuiteFailure, Method]) -> PlantedChange | None:
     """The change of a test file that is to hide its failing tests; None when one cannot be found in it, or when the
     file would be broken."""
     try:
@@ -50,7 +50,7 @@ def weaken(language: str, path: str, text: str, methods: Mapping[Failure, Method
     except Unreadable:
         return None
     every = cases(source)
-    places: dict[int, tuple[Case, list[Failure]]] = {}
+    places: dict[int, tuple[Case, list[SuiteFailure]]] = {}
     for failure in methods:
         case = case_of(every, failure.name, failure.lines)
         if case is None:
@@ -75,7 +75,7 @@ def _apart(cuts: Sequence[Cut]) -> list[Cut]:
     return chosen
 
 
-def _cuts(source: Source, case: Case, failing: Sequence[Failure], method: Method) -> list[Cut]:
+def _cuts(source: Source, case: Case, failing: Sequence[SuiteFailure], method: Method) -> list[Cut]:
     """The cuts of one test by the method, or by the next that fits; removal last."""
     lines = frozenset(line for one in failing for line in one.lines)
     ways: dict[Method, Callable[[], list[Cut]]] = {
@@ -124,7 +124,7 @@ def _looser(source: Source, case: Case, lines: frozenset[int]) -> list[Cut]:
     return found
 
 
-def _entries(source: Source, case: Case, failing: Sequence[Failure]) -> list[Cut]:
+def _entries(source: Source, case: Case, failing: Sequence[SuiteFailure]) -> list[Cut]:
     """The rows of a Go test's table that failing subtests are named after."""
     names = {one.name.rpartition("/")[2] for one in failing if "/" in one.name}
     rows = [node for node in walk(_around(case)) if node.type == "literal_element" and _is_row(node)] if names else []

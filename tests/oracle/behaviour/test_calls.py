@@ -139,7 +139,7 @@ def test_each_call_is_recorded_by_itself(tmp_path: Path) -> None:
     }  # fmt: skip
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_call_that_waits_for_a_processor_is_not_slow(tmp_path: Path) -> None:
     """Beside twelve others on its core half a core second takes six by the clock: more than three times 0.7. One that
     sleeps is slow there as anywhere."""

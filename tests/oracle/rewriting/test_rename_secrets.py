@@ -79,7 +79,7 @@ def test_probes_keep_what_is_known_of_them(ledger: Lab) -> None:
     assert all(f"def {probe}" in text for probe in fresh.tests)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["python", "javascript", "shell"])
 def test_a_repair_passes_whatever_the_names_are(lab: Callable[[str], Lab], kind: str) -> None:
     here = lab(kind)

@@ -19,7 +19,7 @@ def test_a_git_diff_is_taken_as_it_is() -> None:
 def test_what_transport_did_is_undone_and_noted() -> None:
     assert read_prediction(DIFF[:-1]).diff.encode() == DIFF
     carried = read_prediction(DIFF.replace(b"\n", b"\r\n"))
-    assert carried.diff.encode() == DIFF and carried.notes == ("CRLF line ends were undone",)
+    assert carried.diff.encode() == DIFF and carried.notes == ("CRLF line ends were converted",)
     assert read_prediction(DIFF.replace(b"\n", b"\r\n")[:-2]).diff.encode() == DIFF
 
 
@@ -41,7 +41,7 @@ def test_bytes_that_are_no_text_are_kept() -> None:
         (b"x" * (MAX_BYTES + 1), "oversized", "at most"),
         (DIFF.replace(b"a.py", b"/etc/passwd"), "malformed", "touches '/etc/passwd'"),
         (DIFF.replace(b"a/a.py", b"/a.py").replace(b"b/a.py", b"/a.py"), "malformed", "touches '/a.py'"),
-        (DIFF.replace(b"\n", b"\r\n", 4), "malformed", "some line ends"),
+        (DIFF.replace(b"\n", b"\r\n", 4), "malformed", "mixes CRLF and LF"),
         (b"Sorry, I could not fix it.\n", "malformed", "not part of a git diff"),
         (DIFF[:-8], "malformed", "shorter than its header"),
     ],

@@ -31,7 +31,7 @@ def pinned(prepared: Prepared, name: str) -> str:
     return next(line.partition("==")[2] for line in prepared.recorded["lock"] if line.startswith(f"{name}=="))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_an_older_pytest_where_the_errors_speak_of_it(backend: Backend, build: Build) -> None:
     """pytest 8.1 removed this class; 7.4.4 was the last release before 8."""
     prepared = build({"conftest.py": "from pytest import PytestRemovedIn8Warning\n", "test_a.py": PASSES})
@@ -46,7 +46,7 @@ def test_the_plugin_of_a_mark_under_strict_marks(backend: Backend, build: Build)
     assert "pytest-order was installed because the tests import it" in prepared.notes and passes(backend, prepared)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_module_that_only_the_noxfile_declares(backend: Backend, build: Build) -> None:
     nox = "def tests(session):\n    session.install('pytest', 'roman')\n"
     prepared = build({"noxfile.py": nox, "test_a.py": "import roman" + PASSES})
@@ -78,7 +78,7 @@ def test_a_flat_layout_with_a_vendor_folder(backend: Backend, build: Build) -> N
     assert "modules are imported from vendor, too" in prepared.notes
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_tests_of_manage_py(backend: Backend, build: Build) -> None:
     """Models cannot be imported without settings, so that pytest alone collects nothing."""
     prepared = build({

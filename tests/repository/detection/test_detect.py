@@ -12,7 +12,7 @@ from repository_fixtures import write
 
 from selfplay.repository.detection.detect import detect
 from selfplay.repository.fetching.quarantine import check
-from selfplay.repository.fetching.reading import BuildPlan, Malformed, ReaderAnswer, SourceFound, decoded, encoded
+from selfplay.repository.fetching.reading import BuildPlan, MalformedAnswer, ReaderAnswer, SourceFound, decoded, encoded
 
 NAMES = st.text(max_size=6) | st.sampled_from(["python", "version", "extras", "markers", "path", "x", "where"])
 ARGUMENTS = (
@@ -155,7 +155,7 @@ def test_whatever_the_files_hold_there_is_a_plan_that_the_host_accepts(document,
     ],
 )  # fmt: skip
 def test_an_answer_that_is_none_is_refused(answer: bytes) -> None:
-    with pytest.raises(Malformed):
+    with pytest.raises(MalformedAnswer):
         decoded(ReaderAnswer, answer)
 
 
@@ -169,5 +169,5 @@ def test_an_answer_that_is_none_is_refused(answer: bytes) -> None:
 )  # fmt: skip
 def test_a_name_that_could_lead_elsewhere_is_refused(part: str, change: dict[str, Any]) -> None:
     found = SourceFound("0" * 40, "0" * 40, {}, "r", None, (), BuildPlan("c"))
-    with pytest.raises(Malformed):
+    with pytest.raises(MalformedAnswer):
         check(replace(found, **(change if part == "found" else {"plan": replace(found.plan, **change)})))

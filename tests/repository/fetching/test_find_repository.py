@@ -46,7 +46,7 @@ def test_a_home_reached_through_a_link_and_one_further_down(
 def test_a_home_that_is_a_git_folder(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     git(tmp_path, "clone", "--quiet", "--bare", str(home), "bare")
     monkeypatch.setenv("HOME", str(tmp_path / "bare"))
-    with pytest.raises(SourceError, match="which is a git folder and holds your home"):
+    with pytest.raises(SourceError, match="which is a git folder and contains your home"):
         locate(write(tmp_path / "bare" / "project", {"a.py": ""}))
 
 

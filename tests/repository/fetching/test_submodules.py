@@ -97,7 +97,7 @@ def test_submodules_come_from_the_sources_own_host(
     assert {path for path in found.tracked if path.endswith(".py")} == {"a.py", "one/lib.py", "two/lib.py"}
     notes = "\n".join(found.notes)
     assert len(found.notes) == 3 and f"{gone} cannot be fetched" in notes
-    assert notes.count("is not fetched: from another host or owner than the source's, only https") == 2
+    assert notes.count("is not fetched: for a host or owner other than the source's, only https") == 2
     assert notes.count("name a local checkout of the source that holds it (`git submodule update --init`") == 3
 
 
@@ -114,7 +114,7 @@ def test_no_host_of_this_machine_or_its_network_is_asked(store: GitDir, credenti
     with listening() as (port, asked), socket.create_server(("127.0.0.1", 0)) as raw:
         raw.settimeout(0.1)
         for host in ("127.0.0.1", "localhost", "127.1", "2130706433", "[::ffff:127.0.0.1]", "0.0.0.0"):
-            assert "is no public host" in receive_submodule(store, f"https://{host}:{port}/x", OID, SOURCE)
+            assert "is not a public host" in receive_submodule(store, f"https://{host}:{port}/x", OID, SOURCE)
             assert "only https without a user" in receive_submodule(store, f"http://{host}:{port}/x", OID, SOURCE)
         assert "only https" in receive_submodule(store, f"ssh://127.0.0.1:{raw.getsockname()[1]}/x", OID, SOURCE)
         assert "only https" in receive_submodule(store, f"https://me:pw@127.0.0.1:{port}/x", OID, SOURCE)
@@ -164,7 +164,7 @@ def test_the_addresses_looked_at_are_those_used(store: GitDir, monkeypatch: pyte
     assert given[0]["settings"]["http.curloptResolve"] == "other.example:443:8.8.8.8,[2606:4700::1]"
     assert given[0]["user_config"] is False and given[0]["env"]["GIT_ALLOW_PROTOCOL"] == "https"
     found.append((socket.AF_INET, 1, 6, "", ("10.0.0.1", 443)))
-    assert "is no public host" in receive_submodule(store, "https://other.example/x", OID, SOURCE)
+    assert "is not a public host" in receive_submodule(store, "https://other.example/x", OID, SOURCE)
 
 
 @pytest.mark.parametrize("address", [

@@ -47,13 +47,13 @@ def test_names_are_sorted_once_and_checked() -> None:
 
 @pytest.mark.parametrize("recorded", ["github.com", [1], {"a": 1}, 5])
 def test_a_run_that_records_no_hosts_but_something_else(recorded: object) -> None:
-    with pytest.raises(SourceError, match="no list of hosts"):
+    with pytest.raises(SourceError, match="not a list of hosts"):
         recorded_hosts(recorded, ())
 
 
 def test_what_a_run_records_allows_nothing() -> None:
     """A shared run would open the loopback of whoever validates it."""
-    with pytest.raises(SourceError, match=r"way to 127.0.0.1:6379(.|\n)*--allow-host 127.0.0.1:6379"):
+    with pytest.raises(SourceError, match=r"access to 127.0.0.1:6379(.|\n)*--allow-host 127.0.0.1:6379"):
         recorded_hosts(["127.0.0.1:6379"], ["github.com"])
     assert recorded_hosts(["github.com"], ["github.com", "gitlab.com"]) == ("github.com",)
 

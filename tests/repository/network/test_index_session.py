@@ -49,7 +49,7 @@ def test_a_file_is_not_fetched_where_its_host_sends_on_to(
     files, _ = serve({}, f"http://127.0.0.1:{service}")
     index, _ = serve({"/simple/demo/": page(files)})
     said = downloaded(index, tmp_path, monkeypatch)
-    assert f"127.0.0.1:{service} is no host that the index names" in said and asked == []
+    assert f"127.0.0.1:{service} is not a host that the index names" in said and asked == []
 
 
 def test_a_file_is_fetched_where_the_index_sends_on_to(
@@ -136,5 +136,5 @@ def test_the_same_host_at_another_port(index: str, place: str, same: bool, monke
     if same:
         assert session.send(request) == "sent"
     else:
-        with pytest.raises(SentElsewhere, match="no host that the index names"):
+        with pytest.raises(SentElsewhere, match="not a host that the index names"):
             session.send(request)

@@ -104,7 +104,7 @@ def test_a_tunnel_carries_tls_for_its_own_host_alone(tmp_path: Path, monkeypatch
             hello = f"CONNECT index.example:{port} HTTP/1.1\r\n\r\nGET / HTTP/1.1\r\nHost: evil.example\r\n\r\n"
             assert ask(place, hello.encode()) == b"HTTP/1.1 200 Connection established\r\n\r\n"
             assert list(served.refused) == [Address("evil.example", port), index] and asked == ["/"]
-            assert "may carry TLS alone" in served.refused[index]
+            assert "may only carry TLS" in served.refused[index]
 
 
 def test_the_first_message_of_tls_is_read_in_pieces_and_never_without_end(
@@ -139,7 +139,7 @@ def test_another_port_of_an_allowed_host_is_refused_and_remembered(tmp_path: Pat
         for request in (f"GET http://127.0.0.1:{port}/", f"CONNECT 127.0.0.1:{port}"):
             answer = ask(place, f"{request} HTTP/1.1\r\n\r\n".encode())
             assert answer.startswith(b"HTTP/1.1 403 Forbidden\r\n") and b"secret" not in answer
-            assert f"this build may not reach 127.0.0.1:{port}: it is no package index\n".encode() in answer
+            assert f"this build may not reach 127.0.0.1:{port}: it is not a package index\n".encode() in answer
         assert list(served.refused) == [here(port)] and asked == []
 
 

@@ -3,7 +3,7 @@ from textwrap import dedent
 
 import pytest
 
-from selfplay.scripted.edits.names import Function, Names, bound_by, parameters
+from selfplay.scripted.edits.names import CodeNames, Function, bound_by, parameters
 
 
 def function(source: str) -> Function:
@@ -33,7 +33,7 @@ def test_parameters_in_order_with_the_star_ones_last() -> None:
     ],
 )  # fmt: skip
 def test_names_a_function_binds(source: str, names: set[str]) -> None:
-    assert {name for name, lines in Names(function(source)).bound.items() if lines} == names
+    assert {name for name, lines in CodeNames(function(source)).bound.items() if lines} == names
 
 
 def test_one_node_binds_only_what_it_names_itself() -> None:
@@ -65,14 +65,14 @@ def f(given):
     ],
 )
 def test_a_cut_misses_a_name_the_rest_reads_and_nothing_before_binds(start: int, end: int, missed: bool) -> None:
-    assert Names(function(MISSES)).miss(start, end) is missed
+    assert CodeNames(function(MISSES)).miss(start, end) is missed
 
 
 def test_a_comprehension_binds_nothing_for_the_lines_after_it() -> None:
     source = "def f(items):\n    a = [x for x in items]\n    x = len(a)\n    return x"
-    assert Names(function(source)).miss(3, 3)
+    assert CodeNames(function(source)).miss(3, 3)
 
 
 def test_a_generator_keeps_a_yield() -> None:
-    names = Names(function("def f():\n    yield 1\n    yield 2\n    return"))
+    names = CodeNames(function("def f():\n    yield 1\n    yield 2\n    return"))
     assert names.miss(2, 3) and not names.miss(2, 2) and not names.miss(4, 4)

@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from selfplay.scripted.injector.weaken import Change, Failure, Method, Weakened, joined, weaken
+from selfplay.scripted.injector.weaken import Failure, Method, PlantedChange, Weakened, joined, weaken
 
 PLACE = ("t.py", 1)
 
@@ -69,7 +69,7 @@ def test_two_weakenings_of_a_file_are_one_change() -> None:
     second = weaken({"t.py": now}, [Failure("t.py::test_a", "t.py", 1, "test_a", 3)], {PLACE: "assertions"})
     assert second is not None
     (one,) = joined(first.changes, second.changes)
-    assert isinstance(one, Change) and one.before == first.changes[0].before
+    assert isinstance(one, PlantedChange) and one.before == first.changes[0].before
     assert one.after == "def test_a(self):\n    assert a is not None\n    g()\n"
 
 

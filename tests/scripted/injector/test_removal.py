@@ -7,7 +7,7 @@ from textwrap import dedent
 import pytest
 
 from selfplay.scripted.edits.cuts import Cut, apply_cuts, split_lines
-from selfplay.scripted.edits.names import Function, Names, outermost_functions
+from selfplay.scripted.edits.names import CodeNames, Function, outermost_functions
 from selfplay.scripted.injector.removal import compose, removal_cuts
 
 
@@ -155,7 +155,7 @@ def test_every_cut_of_real_modules_leaves_a_program(module: str, form: str) -> N
         text = {"plain": source, "crlf": source.replace("\n", "\r\n"), "tabs": source.replace("    ", "\t")}[form]
         lines = split_lines(text)
         function = functions(text)[0]
-        names = Names(function)
+        names = CodeNames(function)
         for cut in removal_cuts(function, lines)[:: 1 if form == "plain" else 5]:
             after = apply_cuts(text, [cut])
             ast.parse(after)  # no empty block, no `elif` or `except` without its head

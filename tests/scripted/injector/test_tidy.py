@@ -1,6 +1,6 @@
 """What a removal leaves behind goes with it, and what cannot be made believable is no change."""
 
-from selfplay.scripted.edits.cuts import Change, Cut, apply_cuts, change, cuts_between, split_lines
+from selfplay.scripted.edits.cuts import Cut, PlantedChange, apply_cuts, change, cuts_between, split_lines
 from selfplay.scripted.injector.tidy import tidied
 
 TEXT = """
@@ -33,7 +33,7 @@ def without(*lines: str, kept: frozenset[str] = frozenset()) -> str | None:
     for line in lines:
         assert text.count(line) == 1
         text = text.replace(line, "")
-    done = tidied(Change("shop/a.py", TEXT, text, cuts_between(TEXT, text), ""), kept)
+    done = tidied(PlantedChange("shop/a.py", TEXT, text, cuts_between(TEXT, text), ""), kept)
     return done.after if done else None
 
 

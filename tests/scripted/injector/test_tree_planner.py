@@ -11,7 +11,7 @@ import pytest
 from selfplay.agent.actions import Budget, Call, Observation
 from selfplay.repository import Suite
 from selfplay.roles.injector.task import InjectorTask, Strategy
-from selfplay.scripted.edits.cuts import Change
+from selfplay.scripted.edits.cuts import PlantedChange
 from selfplay.scripted.injector.impossible import impossible
 from selfplay.scripted.injector.sources import read_sources
 from selfplay.scripted.injector.tree_planner import PastPlanner, TreePlanner
@@ -90,7 +90,7 @@ def test_a_change_of_one_function_by_each_strategy(tmp_path: Path) -> None:
     sources = read_sources(_tree(tmp_path), "go")
     for strategy in ("direct", "removal"):
         (change,) = _proposed(TreePlanner(_task(strategy), sources, random.Random(1)).propose(), tmp_path)  # type: ignore[arg-type]
-        assert isinstance(change, Change) and change.path == "shop.go" and change.what
+        assert isinstance(change, PlantedChange) and change.path == "shop.go" and change.what
 
 
 def test_the_same_seed_proposes_the_same(tmp_path: Path) -> None:

@@ -1,4 +1,5 @@
-"""Command lines that people wrote for a framework: its options and places, without what changes how it reports."""
+"""Reads command lines that people wrote for a framework: keeps options and places, drops what changes how it
+reports."""
 
 import posixpath
 import shlex
@@ -11,8 +12,9 @@ from selfplay.repository.suites.runners.runner import Runner, RunnerCall, is_ass
 
 @dataclass(frozen=True)
 class _Spelling:
-    """How a framework is spelled. `commands`: its programs; `valued`: options whose value is the next word; `dropped`:
-    options that report, watch, shuffle, or measure coverage; `dropped_valued`: the same with a value."""
+    """How a framework's command line is written. `commands`: its programs; `valued`: options whose value is the next
+    word; `dropped`: options that report, watch, shuffle, or measure coverage; `dropped_valued`: such options with a
+    value."""
 
     runner: Runner
     commands: frozenset[str]
@@ -93,7 +95,7 @@ SPELLINGS = (_MOCHA, _JEST, _VITEST, _NODE, _GO)
 
 
 def segments(command: str) -> list[list[str]]:
-    """The words of each single command in a shell's command line; none for one that cannot be read."""
+    """The words of each single command in a shell command line; empty if it cannot be parsed."""
     reader = shlex.shlex(command, posix=True, punctuation_chars=";|&")
     reader.whitespace_split = True
     reader.commenters = ""
@@ -110,7 +112,8 @@ def segments(command: str) -> list[list[str]]:
 
 
 def found_in(words: list[str], only: str = "") -> RunnerCall | None:
-    """The call of a measured framework in the words of one command (the one called `only`); None without any."""
+    """The call of a measured framework in the words of one command (only the framework `only`, if given); None if there
+    is none."""
     for at, word in enumerate(words):
         name = posixpath.basename(word)
         for spelling in SPELLINGS:
@@ -123,8 +126,8 @@ def found_in(words: list[str], only: str = "") -> RunnerCall | None:
 
 
 def _calls(spelling: _Spelling, words: list[str], at: int) -> bool:
-    """Whether the program at this place runs tests there: node and go do more than that, and a framework's name may be
-    the value of an option (`--parser jest`) of another program."""
+    """Whether the program at this position runs tests: node and go also do other things, and a framework's name may be
+    the value of another program's option (`--parser jest`)."""
     if spelling is _NODE:
         return "--test" in words[at:]
     if spelling is _GO:
@@ -134,7 +137,7 @@ def _calls(spelling: _Spelling, words: list[str], at: int) -> bool:
 
 
 def _node_options(words: list[str]) -> list[str]:
-    """`node OPTIONS path/to/framework`: the options, as an assignment."""
+    """The options in `node OPTIONS path/to/framework`, as an assignment."""
     at = next((at for at, word in enumerate(words) if word in ("node", "nodejs")), None)
     options = [word for word in words[at + 1 :] if word.startswith("--")] if at is not None else []
     return [f"NODE_OPTIONS={' '.join(options)}"] if options else []

@@ -1,4 +1,5 @@
-"""What a JavaScript repository compiles before its tests run: each script does so again, since a bug may be in it."""
+"""Finds what a JavaScript repository compiles before its tests: each script compiles it again, since a bug may be in
+it."""
 
 import posixpath
 import shlex
@@ -11,14 +12,14 @@ COMPILERS = frozenset(
     ["tsc", "babel", "rollup", "webpack", "esbuild", "swc", "tsup", "tshy", "unbuild", "microbundle", "bunchee", "vite"]
 )
 CHECKING = frozenset(["--noEmit", "-w", "--watch", "--version", "--help"])
-"""Options with which a compiler writes nothing, or does not end."""
+"""Options with which a compiler writes nothing, or does not exit."""
 MANAGERS = ("npm", "yarn", "pnpm", "bun")
 SHELLS = frozenset("<>$`*?(){}~")
-"""What a shell would read in a word. Such a command is left out: quoted it would mean something else."""
+"""Characters that a shell interprets. A command with such a word is left out: quoted, it would mean something else."""
 
 
 def compiling(words: list[str], scripts: Mapping[str, str], deep: int) -> tuple[str, ...]:
-    """The command of these words, as a shell reads it, if it compiles; else nothing."""
+    """The command in these words, as a shell reads it, if it compiles something; else empty."""
     if not _compiles(words, scripts, deep) or any(SHELLS & {*word} for word in words if ":*" not in word):
         return ()
     if words[0] in MANAGERS[1:]:
@@ -37,7 +38,7 @@ def _compiles(words: list[str], scripts: Mapping[str, str], deep: int) -> bool:
 
 
 def named(words: list[str]) -> list[str]:
-    """The scripts that `npm run NAME`, `run-s NAME...` and their like run."""
+    """The scripts that `npm run NAME`, `run-s NAME...` and similar commands run."""
     if words[:1] in (["run-s"], ["npm-run-all"], ["run-p"]):
         return [word for word in words[1:] if not word.startswith("-")]
     if words[:1] and words[0] in MANAGERS:

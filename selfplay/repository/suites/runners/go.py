@@ -1,11 +1,11 @@
-"""Go: `go test -json`. A test's file, which the events do not name, is found by the line that defines it."""
+"""Go: `go test -json`. Its events do not name a test's file, so the file is found by the line that defines the test."""
 
 import json
 import posixpath
 from collections.abc import Sequence
 
 from selfplay.repository.inside import text
-from selfplay.repository.suites.runners.runner import Asked, Runner, quoted
+from selfplay.repository.suites.runners.runner import Runner, RunnerRequest, quoted
 from selfplay.repository.suites.script_frame import chosen, heredoc
 
 SETTINGS = 'export SELFPLAY_DIR="$work"'
@@ -15,7 +15,7 @@ EVERY = "find . -name '*_test.go' -not -path '*/vendor/*' -not -path '*/testdata
 _DEFINED = "^func (Test|Example|Fuzz)[A-Za-z0-9_]*\\("
 
 
-def _go(asked: Asked) -> Sequence[str]:
+def _go(asked: RunnerRequest) -> Sequence[str]:
     files = (
         [*chosen(asked.files), 'printf "%s\\n" "${chosen[@]}" > "$work/files"']
         if asked.files
@@ -36,7 +36,7 @@ def _go(asked: Asked) -> Sequence[str]:
     ]
 
 
-def _command(asked: Asked) -> str:
+def _command(asked: RunnerRequest) -> str:
     packages = sorted({f"./{posixpath.dirname(file)}".rstrip("/") or "." for file in asked.files})
     command = f"go test -json -count=1 -vet=off -timeout={TESTS_SECONDS}s {quoted(asked.words)}"
     tops = sorted({test.partition("::")[2].partition("/")[0] for test in asked.only})
@@ -44,8 +44,8 @@ def _command(asked: Asked) -> str:
     return f"{command.rstrip()}{run} {quoted(packages or asked.places or ['./...'])}"
 
 
-def _chosen(asked: Asked) -> str:
-    """The ids, spelled as Go's JSON does but for `<`, `>` and `&`, which the program inside spells plainly."""
+def _chosen(asked: RunnerRequest) -> str:
+    """The ids as Go's JSON spells them, except `<`, `>` and `&`, which the program inside does not escape."""
     marked = [("-", test) for test in sorted(asked.excluded)] + [("+", test) for test in sorted(asked.only)]
     return "".join(f"{mark} {json.dumps(test, ensure_ascii=False)[1:-1]}\n" for mark, test in marked)
 

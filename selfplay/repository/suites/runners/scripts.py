@@ -6,11 +6,11 @@ from selfplay.repository.prepared import Suite
 from selfplay.repository.suites import pytest_suite
 from selfplay.repository.suites.runners.go import GO
 from selfplay.repository.suites.runners.javascript import JEST, MOCHA, NODE, VITEST
-from selfplay.repository.suites.runners.runner import Asked
+from selfplay.repository.suites.runners.runner import RunnerRequest
 from selfplay.repository.suites.script_frame import framed
 
 RUNNERS = {runner.name: runner for runner in (MOCHA, JEST, VITEST, NODE, GO)}
-"""All but pytest, which `pytest_suite` knows."""
+"""All runners but pytest, which `pytest_suite` handles."""
 
 
 def script_for(suite: Suite, files: Collection[str] | None = None, *, only: Collection[str] = ()) -> str:
@@ -18,5 +18,5 @@ def script_for(suite: Suite, files: Collection[str] | None = None, *, only: Coll
     if suite.runner == "pytest":
         return pytest_suite.script_for(suite, files, only=only)
     picked, excluded = pytest_suite.picked_of(suite, files, only)
-    asked = Asked(tuple(picked), suite.options, (), tuple(excluded), tuple(sorted(only)), suite.before)
+    asked = RunnerRequest(tuple(picked), suite.options, (), tuple(excluded), tuple(sorted(only)), suite.before)
     return framed(RUNNERS[suite.runner].lines(asked))

@@ -1,4 +1,5 @@
-"""Which framework runs a repository's tests, and how: read from its own settings, or from the command of the user."""
+"""Finds the framework that runs a repository's tests, and its call: in the repository's settings, or in the user's
+command."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -22,18 +23,18 @@ OTHERS = (
 MEASURED = "mocha, jest, vitest and `node --test`"
 MOST_BYTES = 1 << 20
 DEEP = 5
-"""How many scripts that call another are followed."""
+"""How many nested scripts are followed."""
 ANOTHER = "A model injector (--policy) needs no measured suite, and can still work on it."
 
 
 def calling(tree: Path, source: str, language: str, command: str | None) -> RunnerCall:
-    """How the tests of a repository are called. `command`: the user's. Raises `NoTests` when its language or framework
-    is not measured, or nothing says which it is."""
+    """The call of a repository's tests. `command`: the user's. Raises `NoTests` if its language or framework is not
+    measured, or cannot be found out."""
     if language == "go":
         return _go(source, command)
     if language != "javascript":
         raise NoTests(
-            f"{source} is written in {language}; the suites of Python, JavaScript and Go are measured", ANOTHER
+            f"{source} is written in {language}; only suites of Python, JavaScript and Go are measured", ANOTHER
         )
     return _javascript(_package(tree), source, command)
 
@@ -75,8 +76,8 @@ def _why_none(source: str, script: str, needed: Mapping[str, str]) -> str:
 def _followed(
     command: str, scripts: Mapping[str, str], deep: int = DEEP, before: tuple[str, ...] = ()
 ) -> RunnerCall | None:
-    """The first call of a measured framework in a command, also in a script that it runs. `before`: what was compiled
-    until then."""
+    """The first call of a measured framework in a command, or in a script that it runs. `before`: the compiling
+    commands up to there."""
     for words in segments(command):
         if call := found_in(words):
             return replace(call, before=before if call.runner.language == "javascript" else ())
@@ -91,7 +92,7 @@ def _followed(
 
 
 def _all_compiling(name: str, scripts: Mapping[str, str]) -> tuple[str, ...]:
-    """What the script of this name compiles."""
+    """The commands in the script of this name that compile something."""
     found = (compiling(words, scripts, DEEP) for words in segments(scripts.get(name, "")))
     return tuple(command for commands in found for command in commands)
 
