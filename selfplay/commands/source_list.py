@@ -29,7 +29,7 @@ from selfplay.rollout.injector import Mix
 MOST_BYTES = 1 << 20
 MOST_FAULTS = 20
 """How many faults are listed."""
-_COMMENT = re.compile(r"(^|\s+)#.*$")
+_COMMENT = re.compile(r"(^|\s)#.*")
 Some = Annotated[int, Field(ge=1)]
 
 

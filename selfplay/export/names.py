@@ -38,7 +38,8 @@ def image_name(name: str) -> str:
 
 def repository_name(bug: Bug) -> str:
     """`owner/name` of a bug's repository, as far as its source says so."""
-    plain = re.sub(r"@[^/]*$", "", bug.source.split("==")[0].rstrip("/")).removesuffix(".git")
+    folder, slash, last = bug.source.split("==")[0].rstrip("/").rpartition("/")
+    plain = f"{folder}{slash}{last.partition('@')[0]}".removesuffix(".git")
     parts = [part for part in re.split(r"[/:@]", plain) if part]
     name = re.sub(r"[^A-Za-z0-9._-]+", "-", parts[-1]) if parts else "source"
     hosted = "://" in bug.source and len(parts) > 3

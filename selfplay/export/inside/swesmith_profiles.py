@@ -77,7 +77,8 @@ def register():
 
     for repo, bugs in known.items():
         key = repo.partition("/")[2]
-        owner, name, commit = re.fullmatch(r"(.+?)__(.+)\.([^.]+)", key).groups()
+        owner, _, named = key.partition("__")
+        name, _, commit = named.rpartition(".")
 
         def command(self, instance, f2p_only=False, bugs=bugs):
             return bugs[instance["instance_id"]]["ssr_run_tests"], []

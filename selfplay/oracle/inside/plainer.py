@@ -14,7 +14,9 @@ SIMPLE = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b"f": b"\f", b"v": b" ", b"a": 
 PERCENT = re.compile(rb"%([0-9A-Fa-f]{2})")
 QUOTED = re.compile(rb"=(?:[0-9A-F]{2}|\r?\n)")
 ENTITY = re.compile(rb"&(?:#\d{1,7}|#[xX][0-9a-fA-F]{1,6}|[a-z]{2,8});")
-PDF_TEXT = re.compile(rb"\(((?:[^()\\]|\\.|\([^()\\]*\))*)\)|<([0-9A-Fa-f\s]+)>|\bT([jJdDm*])", re.DOTALL)
+PDF_OTHER = rb"<([0-9A-Fa-f\s]+)>|\bT([jJdDm*])"
+PDF_TEXT = re.compile(rb"\(((?:[^()\\]|\\.|\([^()\\]*\))*)(\)?)|" + PDF_OTHER, re.DOTALL)
+PDF_INSIDE = re.compile(rb"\(([^()\\]*)(\))|" + PDF_OTHER)
 
 
 def escapes(data):
@@ -56,16 +58,26 @@ def mail(data):
         yield quopri.decodestring(data)
 
 
+def pdf_signs(data):
+    """The strings and the ends of lines. A string that does not end is none, but what stands in it may be."""
+    for found in PDF_TEXT.finditer(data):
+        if found[2] == b"":
+            for inner in PDF_INSIDE.finditer(data, found.start() + 1, found.end()):
+                yield inner
+        else:
+            yield found
+
+
 def pdf_text(data):
     """The text on the page of a PDF."""
     parts = []
-    for found in PDF_TEXT.finditer(data):
+    for found in pdf_signs(data):
         if found[1] is not None:
             parts.append(re.sub(rb"\\(.)", rb"\1", found[1]))
-        elif found[2] is not None:
-            digits = b"".join(found[2].split())
+        elif found[3] is not None:
+            digits = b"".join(found[3].split())
             parts.append(bytes.fromhex(digits[: len(digits) & ~1].decode()))
-        elif found[3] not in b"jJ":
+        elif found[4] not in b"jJ":
             parts.append(b"\n")
     return b"".join(parts)
 

@@ -196,7 +196,7 @@ def _beside(path: str, file: TestFile, words: Sequence[Word], most: int | None) 
 
 def _renamed(name: str, secret: str) -> str:
     """`test_count.sh` becomes `test_SECRET.sh`."""
-    return re.sub(r"[A-Za-z0-9]+(?=[^A-Za-z0-9]*\.\w+$)", secret, name, count=1)
+    return re.sub(r"(?<![A-Za-z0-9])[A-Za-z0-9]+(?=[^A-Za-z0-9]*\.\w+$)", secret, name, count=1)
 
 
 def _with(file: TestFile, text: str) -> TestFile:

@@ -23,6 +23,7 @@ _TEST = re.compile(
     rf"(\b(?:test|it)(?:\.\w+)?\s*\(\s*{_STRING}\s*,\s*(?:\{{[^{{}}]*\}}\s*,\s*)?)"
     r"(async\s+)?(?=function\b|\(|\w+\s*=>)"
 )
+_FIRST_STRING = re.compile(rf"([^'\"`]*){_STRING}")
 _NAMED = re.compile(rf"(?m)^[ \t]*(?:test|it)\s*(\()\s*({_STRING})")
 
 
@@ -100,7 +101,8 @@ def _cases_of(text: str, tests: Collection[str]) -> list[_Case]:
 
 
 def _with_name(source: str, name: str) -> str:
-    return re.sub(_STRING, lambda _: f"'{name}'", source, count=1)
+    first = _FIRST_STRING.match(source)
+    return f"{first[1]}'{name}'{source[first.end() :]}" if first else source
 
 
 def _canaries(text: str, words: Sequence[str], tag: str) -> str:

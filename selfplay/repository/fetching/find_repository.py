@@ -16,7 +16,7 @@ from selfplay.repository.fetching.reading import COMMON, SOURCE
 
 MAX_NAMED = 4096
 MAX_CONFIG = 1 << 20
-WORK_TREE = re.compile(r"^\s*worktree\s*=\s*(.*?)\s*$", re.MULTILINE | re.IGNORECASE)
+WORK_TREE = re.compile(r"^[^\S\n]*worktree[^\S\n]*=(.*)", re.MULTILINE | re.IGNORECASE)
 OWN = "Name a clone of it: `git clone` copies what it needs."
 
 
@@ -130,7 +130,7 @@ def _of_submodule(root: Path, target: Path) -> Path | None:
     config = os.fsdecode(small(target / "config", MAX_CONFIG) or b"")
     back = WORK_TREE.search(config)
     real = Path(os.path.realpath(root))
-    if back is None or not real.is_relative_to(around) or not _same(target / back[1].strip('"'), real):
+    if back is None or not real.is_relative_to(around) or not _same(target / back[1].strip().strip('"'), real):
         return None
     return target
 

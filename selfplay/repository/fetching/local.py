@@ -25,7 +25,7 @@ MAX_REFS = 100_000
 MAX_REF_FILE = 64 << 20
 BORROWING = 5
 """How many repositories git follows when each borrows from the next."""
-SHA256 = re.compile(rb"^\s*objectformat\s*=\s*\"?sha256", re.MULTILINE | re.IGNORECASE)
+SHA256 = re.compile(rb"^[^\S\n]*objectformat[^\S\n]*=[^\S\n]*\"?sha256", re.MULTILINE | re.IGNORECASE)
 WHOLE = "Make it whole: `git repack -a -d` in it, then remove its objects/info/alternates. Or name a clone of it."
 
 

@@ -20,8 +20,8 @@ from selfplay.repository.fetching.source import GitSource, PypiSource, Source
 from selfplay.repository.fetching.transport import located
 from selfplay.sandbox import Backend
 
-MAYBE_TESTS = re.compile(r"(?:.*/)?(?:tests?/.*|test[^/]*\.py|[^/]*_tests?\.py)", re.IGNORECASE)
-HELPERS = re.compile(r"(?:.*/)?(?:testing|test_?client|test_?utils?|test_?helpers?)\.py", re.IGNORECASE)
+MAYBE_TESTS = re.compile(r"(?:.*/)?(?:tests?/.*|test[^/]*\.py|[^/]*_tests?\.py)", re.IGNORECASE | re.DOTALL)
+HELPERS = re.compile(r"(?:.*/)?(?:testing|test_?client|test_?utils?|test_?helpers?)\.py", re.IGNORECASE | re.DOTALL)
 TAGS = (
     "v{0}",
     "{0}",

@@ -13,7 +13,7 @@ MOST_HEADERS = 100
 MOST_BODY = 16 * 1024 * 1024
 METHODS = ("GET", "HEAD", "POST", "PUT", "OPTIONS")
 REQUEST = re.compile(r"([A-Z]{1,16}) ([\x21-\x7e]{1,8192}) HTTP/1\.[01]")
-HEADER = re.compile(r"([!#$%&'*+.^_`|~0-9A-Za-z-]{1,256}):[ \t]*([\t\x20-\x7e\x80-\xff]*?)[ \t]*")
+HEADER = re.compile(r"([!#$%&'*+.^_`|~0-9A-Za-z-]{1,256}):([\t\x20-\x7e\x80-\xff]*)")
 URL = re.compile(rf"http://{AUTHORITY}(/[\x21-\x7e]*|\?[\x21-\x7e]*)?")
 OURS = {
     "host", "connection", "keep-alive", "te", "trailer", "upgrade", "expect", "content-length", "http2-settings",
@@ -86,7 +86,7 @@ def _headers(lines: list[str]) -> list[tuple[str, str]]:
     found = [HEADER.fullmatch(line) for line in lines]
     if not all(found):
         raise Refused(400, "a header of this request is damaged")
-    return [(match[1].lower(), match[2]) for match in found if match]
+    return [(match[1].lower(), match[2].strip(" \t")) for match in found if match]
 
 
 def _address(host: str, port: str | None, default: int) -> Address:

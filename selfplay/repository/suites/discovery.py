@@ -19,6 +19,8 @@ TAIL_LINES = 15
 MOST_BROKEN = 5
 """The most files that are left out because they cannot be loaded."""
 CALL = "If they need another command, give it with --test; if something is not installed or built, with --setup."
+OF_TREE = re.compile(rb"[('\"\s/]" + WORKDIR.encode() + rb"/([^\s'\":()]+)")
+SCRIPT = re.compile(rb".+\.[cm]?[jt]sx?\b")
 NO_MODULE = re.compile(rb"module lookup disabled by GOPROXY|(missing go.sum entry for|no required) module provid")
 MODULES = (
     "It needs external Go modules, which are not downloaded: run `go mod vendor` in a checkout, commit its `vendor`"
@@ -102,7 +104,7 @@ def run_as_called(call: RunnerCall, prepared: Prepared, run: Run, seconds: float
 def unloadable(log: bytes) -> str:
     """The file of the tree that node could not load: the last one that a stack names, which the framework itself
     loaded; empty if none is named."""
-    found = re.findall(rb"[('\"\s/]" + WORKDIR.encode() + rb"/([^\s'\":()]+\.[cm]?[jt]sx?)\b", log)
+    found = [script[0] for place in OF_TREE.findall(log) if (script := SCRIPT.match(place))]
     own = [os.fsdecode(path) for path in found if b"node_modules/" not in path and b".." not in path]
     return own[-1] if own else ""
 

@@ -34,7 +34,7 @@ UNUSABLE = "the tests do not end"
 BROKEN = "it does not compile"
 COMPILE = {"go": "go build ./..."}
 """Commands that tell without a suite run that a change does not compile."""
-_PLACE = re.compile(r"([\w.@+-]+):(\d{1,6})")
+_PLACE = re.compile(r"([\w.@+-]+)(?::(\d{1,6}))?")
 
 
 class TrialPlanner(Protocol):
@@ -184,7 +184,7 @@ def _lines(log: str, name: str, file: str) -> frozenset[int]:
     _, told, behind = log.partition(f"FAILED {name}\n")
     part = behind.partition("\nFAILED ")[0] if told else log
     found = _PLACE.findall(part.replace("\\t", " ").replace("\\n", " "))
-    return frozenset(int(line) for where, line in found if where == file)
+    return frozenset(int(line) for where, line in found if line and where == file)
 
 
 def _failures(ran: Ran, tests: Collection[str]) -> Iterator[SuiteFailure]:

@@ -145,7 +145,7 @@ def _assigned(node: ast.stmt) -> list[str]:
 def parameter_repairs(evidence: Evidence) -> Iterator[Repair]:
     """A parameter that the tests pass and a function does not have."""
     for test in evidence.failing[:6]:
-        found = re.search(r"(\w+)\(\) got an unexpected keyword argument '(\w+)'", test.message)
+        found = re.search(r"\b(\w+)\(\) got an unexpected keyword argument '(\w+)'", test.message)
         if not found:
             continue
         callee, name = found.groups()

@@ -128,9 +128,9 @@ def replaced(
 def method_repairs(evidence: Evidence) -> Iterator[Repair]:
     """Methods that siblings of a suspicious class have and the class lacks; first those an error names as missing."""
     missing = {
-        found.group(2)
+        found[1]
         for test in evidence.failing
-        if (found := re.search(r"'?(\w+)'? (?:object )?has no attribute '(\w+)'", test.message))
+        if (found := re.search(r"\w'? (?:object )?has no attribute '(\w+)'", test.message))
     }
     owners = {(place.path, place.owner): place.suspicion for place in reversed(evidence.places) if place.owner}
     classes = [
