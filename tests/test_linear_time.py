@@ -6,6 +6,7 @@
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from linear_time import grows
@@ -14,7 +15,10 @@ from table_rows import long_rows
 from selfplay import plain_text
 from selfplay.artifact import ArtifactError
 from selfplay.artifact.files import parse_test_files
+from selfplay.commands import source_list
 from selfplay.errors import SelfplayError
+from selfplay.export.names import repository_name
+from selfplay.oracle.rewriting import instrument, javascript_tests
 from selfplay.patches import (
     PatchError,
     changed_lines,
@@ -30,13 +34,22 @@ from selfplay.patches.changes import changes
 from selfplay.patches.functions import find_tests, functions
 from selfplay.patches.quoting import quote, unquote
 from selfplay.patches.substance import changes_code
+from selfplay.plain_text import encode
 from selfplay.repository.building.interpreters import choose
 from selfplay.repository.building.known_names import missing_modules, named_plugins
 from selfplay.repository.detection.declared import repository_url
 from selfplay.repository.detection.detect import detect
-from selfplay.repository.fetching import source
+from selfplay.repository.detection.poetry import requirements
+from selfplay.repository.fetching import local, source
+from selfplay.repository.fetching.find_repository import locate
 from selfplay.repository.fetching.history import leaves
+from selfplay.repository.fetching.sdist_without_tests import may_hold_tests
+from selfplay.repository.network import proxy_request
 from selfplay.repository.suites import pytest_suite
+from selfplay.repository.suites.discovery import unloadable
+from selfplay.scripted.injector import trial
+from selfplay.scripted.solver.calls import parameter_repairs
+from selfplay.scripted.solver.transplants import method_repairs
 from selfplay.validators.common import few
 from selfplay.validators.hints import find_hint
 
@@ -106,7 +119,21 @@ def detecting(name: str, before: str = "", after: str = "") -> Reader:
     return read
 
 
+def submodule(text: str) -> object:
+    for folder in (git := FOLDER / ".git" / "modules" / "a", FOLDER / "a"):
+        folder.mkdir(parents=True, exist_ok=True)
+    (FOLDER / "a" / ".git").write_text("gitdir: ../.git/modules/a\n")
+    (git / "config").write_bytes(encode(text))
+    return locate(FOLDER / "a")
+
+
+def failed(text: str) -> object:
+    evidence = SimpleNamespace(failing=[SimpleNamespace(message=text)], functions=(), places=(), trees={})
+    return [*parameter_repairs(evidence), *method_repairs(evidence)]  # type: ignore[arg-type]
+
+
 FOLDER = Path()
+requested: Reader = lambda text: proxy_request.parse(b"GET http://a/ HTTP/1.1\r\na:%b\r\n\r\n" % encode(text))  # noqa: E731
 READERS: dict[str, Reader] = {
     "patches.parse": refusing(parse, PatchError),
     "patches.read": refusing(dialects.read, PatchError),
@@ -140,11 +167,9 @@ READERS: dict[str, Reader] = {
     "plain.printable": plain_text.printable,
     "plain.shown": plain_text.shown,
     "plain.well_formed": plain_text.well_formed,
-    "repository.parse_records": lambda text: pytest_suite.parse_records(plain_text.encode(text)),
-    "repository.finished": lambda text: pytest_suite.finished(plain_text.encode(text)),
-    "repository.parse_coverage": refusing(
-        lambda text: pytest_suite.parse_coverage(plain_text.encode(text)), ValueError
-    ),
+    "repository.parse_records": lambda text: pytest_suite.parse_records(encode(text)),
+    "repository.finished": lambda text: pytest_suite.finished(encode(text)),
+    "repository.parse_coverage": refusing(lambda text: pytest_suite.parse_coverage(encode(text)), ValueError),
     "repository.missing_modules": missing_modules,
     "repository.named_plugins": named_plugins,
     "repository.repository_url": lambda text: repository_url(f"https://github.com/{text}"),
@@ -161,8 +186,20 @@ READERS: dict[str, Reader] = {
     "repository.detect, dependencies": detecting("pyproject.toml", "[project]\ndependencies = ['", "']\n"),
     "repository.detect, poetry": detecting("pyproject.toml", "[tool.poetry.dependencies]\na = '", "'\n"),
     "repository.detect, PKG-INFO": detecting("PKG-INFO"),
+    "repository.unloadable": lambda text: unloadable(encode(text)),
+    "repository.a submodule's config": refusing(submodule),
+    "repository.requirements": lambda text: requirements({"a": text}),
+    "repository.SHA256": lambda text: local.SHA256.search(encode(text)),
+    "repository.may_hold_tests": lambda text: may_hold_tests([f"{text}.py"], "python"),
+    "repository.proxy_request": refusing(requested, proxy_request.Refused),
+    "commands.source_list": lambda text: [source_list._COMMENT.sub("", line) for line in text.splitlines()],
+    "export.repository_name": lambda text: repository_name(SimpleNamespace(source=text)),  # type: ignore[arg-type]
+    "oracle.renamed": lambda text: instrument._renamed(text, "b"),
+    "oracle.with_name": lambda text: javascript_tests._with_name(f"test('a{text}", "b"),
+    "patches.read, ids": of_diff(lambda text: f"diff --git a/a b/a\nindex {text} 1\n", dialects.read),
+    "scripted.lines of a log": lambda text: trial._lines(text, "a", "b"),
+    "scripted.repairs": failed,
 }  # fmt: skip
-
 
 FAULTS: dict[str, tuple[str, str]] = {
     "40,000 blanks in a comment": ("validators.find_hint, added", "# a" + 40_000 * " " + "b"),
@@ -173,6 +210,20 @@ FAULTS: dict[str, tuple[str, str]] = {
     "a key of 40,000 parts": ("repository.detect, pyproject.toml", "a" + 40_000 * ".a" + " = 1"),
     "150,000 blank lines in an option": ("repository.detect, package_dir", 150_000 * "\n" + " a"),
     "code nested 5,000 deep": ("repository.detect, setup.py", 5_000 * "not " + "a"),
+    "a log of 400 kB of paths": ("repository.unloadable", 40_000 * "//testbed/"),
+    "a config of 40,000 blank lines": ("repository.a submodule's config", 40_000 * "\n"),
+    "40,000 blanks in a name of a config": ("repository.a submodule's config", "worktree = a" + 40_000 * " " + "b"),
+    "60,000 blank lines before a format": ("repository.SHA256", 60_000 * "\n"),
+    "a path of 30,000 folders of tests": ("repository.may_hold_tests", 30_000 * "tests/" + "\n"),
+    "20,000 blanks in a header": ("repository.proxy_request", 20_000 * " " + "\n"),
+    "60,000 blanks in a list": ("commands.source_list", "a" + 60_000 * " " + "b"),
+    "a source of 60,000 signs": ("export.repository_name", 60_000 * "@" + "/a"),
+    "a version of 30,000 stars": ("repository.requirements", "1" + 30_000 * ".x" + "a"),
+    "a name of 40,000 letters": ("oracle.renamed", 40_000 * "a"),
+    "30,000 quotes in a name": ("oracle.with_name", 30_000 * "\\'" + 30_000 * '\\"'),
+    "ids of 30,000 dots": ("patches.read, ids", 15_000 * ".."),
+    "a line of 60,000 letters in a log": ("scripted.lines of a log", 60_000 * "a"),
+    "a message of 60,000 letters": ("scripted.repairs", 60_000 * "a"),
     "a record nested 100,000 deep": ("repository.parse_records", "SELFPLAY {" + 100_000 * '"a":{'),
 }
 """Texts on which each of these readers took seconds to minutes, or ended in an error that is no answer."""

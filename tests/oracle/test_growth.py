@@ -228,6 +228,7 @@ LOOKED_AT = (
     "\x78\x9c", "PK\x03\x04", "\x1f\x8b\x08", "BZh91AY&SY", "\xfd7zXZ\0", "\x28\xb5\x2f\xfd", "<~", "~>", "%41", "\\",
     "\\x41", "&#65;", "&amp;", "=3D", "=\n", "QUJD", "QUJDREVGR0hJSktM\n", "GEZDGNBVGY3TQOJQ ", "0x41, ", "65, ",
     "M" + "A" * 60 + "\n", "00000010: 4142 4344  AB\n", "/*", "*/", "//", "# <<<\n", "@@ -1 +1 @@\n-a\n+a\n", "(",
+    "BT Tj \\(",
     "a\0", "BT (a) Tj ", "<41> TJ BT ", "b0VIM", "-", "'a', ", "<b>", "name:1:", "1: ", "1" * 90 + " ", "x.y/z-1-",
 )  # fmt: skip
 WANTED = ["total_of_all", "=", "first_value", "+", "second_value", "*", "2", "-", "third", "(", "a", ")"]
