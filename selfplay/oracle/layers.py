@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from selfplay.formatting import count as counted
 from selfplay.oracle.behaviour.events import ENDING, NEVER, sentence
 from selfplay.oracle.calibration import Calibration, Oracle
 from selfplay.oracle.trial import END_MARK, Trial, count
@@ -75,7 +76,8 @@ def witness(trial: Trial, known: Calibration, oracle: Oracle) -> Layer:
     seen = trial.witness or {}
     unseen = sorted(test for test in trial.passed & known.witnessed if seen.get(test) != "passed")
     if unseen:
-        why = f"{len(unseen)} tests passed in the log, but the witness did not see them pass"
+        what = counted(len(unseen), "test passes", "tests pass")
+        why = f"{what} in the log, but not before the witness"
         return caught("witness", f"{why}; first {unseen[0]!r}")
     replaced = sorted(set(trial.replaced) - known.replaced)
     if replaced:
@@ -84,7 +86,7 @@ def witness(trial: Trial, known: Calibration, oracle: Oracle) -> Layer:
         return caught("witness", "the test runner ended before its session")
     if known.witness_end and trial.witness_end != trial.exit_code:
         return caught("witness", f"pytest ended with {trial.witness_end}, the script with {trial.exit_code}")
-    return passed("witness", f"the witness saw {len(known.witnessed)} tests")
+    return passed("witness", f"the witness saw {counted(len(known.witnessed), 'test')}")
 
 
 def consistency(trial: Trial, known: Calibration, oracle: Oracle) -> Layer:

@@ -43,7 +43,7 @@ def test_an_out_without_permission(selfplay: Command, shop: Path, tmp_path: Path
 
 
 @pytest.mark.parametrize("size", ["4k", "40k", "120k", "300k"])
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_full_out(selfplay: Command, shop: Path, tmp_path: Path, size: str) -> None:
     """Full before the pool is there, while it is made, while the original is written, while episodes are stored."""
     full = mounted(selfplay, tmp_path / "full", f"size={size}")

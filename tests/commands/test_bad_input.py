@@ -34,7 +34,7 @@ def test_numbers_that_are_none(selfplay: Command, tmp_path: Path, option: tuple[
     assert done.code == 2 and option[0] in done.err and not (tmp_path / "out").exists()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_mistyped_source_may_be_mended_in_the_same_folder(selfplay: Command, shop: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     code, said, _ = run(selfplay, tmp_path / "nowhere", out)

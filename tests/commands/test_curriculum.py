@@ -77,7 +77,7 @@ def test_one_worker_makes_the_same_bugs_as_two(
     assert hashes(tmp_path) == hashes(finished[0])
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_run_again_adds_nothing_and_with_more_bugs_goes_on(
     selfplay: Command, finished: tuple[Path, Done], shop: Path, tmp_path: Path
 ) -> None:
@@ -100,7 +100,7 @@ def test_other_settings_are_refused(selfplay: Command, finished: tuple[Path, Don
     assert done.code == 2 and f"selfplay: {out} was made with group = 1, not 2" in done.err
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_curriculum_of_order_2_does_not_go_on_with_attempts_of_others(
     selfplay: Command, calibrated: Path, shop: Path, tmp_path: Path
 ) -> None:

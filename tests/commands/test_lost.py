@@ -133,7 +133,7 @@ def test_a_curriculum_makes_the_same_bugs(
     assert "sandbox_lost" not in summary["figures"]["finishes"] and "unplayed" not in summary["figures"]["statuses"]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_an_attempt_that_always_loses_its_sandbox_is_set_aside_for_good(
     backend: Backend, run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -75,7 +75,7 @@ def test_a_strong_model_on_a_real_repository_plants_a_valid_bug_and_repairs_it(s
     assert lessons.json == {"injector": 1, "solver": 1, "the same was said before": 1}
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_staged_injector_finishes(selfplay: Any, shop: Path, tmp_path: Path) -> None:
     """The harness takes the diffs; a stage that is not done is told why and goes on."""
     out = tmp_path / "run"

@@ -51,7 +51,7 @@ def test_the_table_names_each_check_with_its_seconds(selfplay: Command, run: Pat
         assert name in done.out
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_tampered_diff_is_not_valid_and_the_others_are_still_checked(selfplay: Command, run: Path) -> None:
     bug = first_bug(run)
     rewrite(bug / "bug_inject.diff", lambda text: text.replace("@@", "@@", 1) + "\n")

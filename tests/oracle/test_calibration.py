@@ -104,7 +104,7 @@ def test_a_failed_calibration_tells_why_again_without_a_run(backend: Backend, la
     assert isinstance(back, CalibrationFailure)
     again = back.error()
     assert (again.message, again.hint) == (caught.value.message, caught.value.hint)
-    assert "1 of its tests do not pass" in again.message
+    assert "of its tests 1 of 1 fail" in again.message
 
 
 def test_what_is_refused_for_what_it_is_needs_no_run(lab: Lab) -> None:

@@ -108,7 +108,7 @@ def test_a_download_larger_than_the_cache(tmp_path: Path) -> None:
     assert said.startswith("CacheError ") and str(cache) in said and FULL in said and "network" not in said
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_an_environment_larger_than_the_cache(project: Path, tmp_path: Path) -> None:
     (project / "data.bin").unlink()
     cache = tmp_path / "cache"

@@ -208,7 +208,7 @@ def test_a_host_that_the_user_allows(backend: Backend, own_index: pytest.MonkeyP
             assert done.text == "allowed" and not egress.proxy.refused
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("command", "code"),
     [("true", 0), ("exit 7", 7), ("kill -KILL $$", -9), ("kill -TERM $$", -15), (["/no/such"], 127), (["/tmp"], 126)],
@@ -254,7 +254,7 @@ def test_a_failed_build_names_the_hosts_it_asked_for(
     assert "refused: this build may not reach files.example.org:443" in log and "egress.py" not in log
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_allowed_hosts_are_recorded_and_part_of_the_key(
     backend: Backend, cache: Path, tmp_path: Path, own_index: pytest.MonkeyPatch
 ) -> None:

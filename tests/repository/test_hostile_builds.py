@@ -96,7 +96,7 @@ def test_an_attack_harms_nothing(
     assert size_of(cache / "logs") < 20 * MIB
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_cache_is_usable_after_all_of_them(
     each_backend: Backend, cache: Path, secret: Path, tmp_path: Path
 ) -> None:

@@ -37,7 +37,7 @@ def made(backend: object, folder: Path) -> tuple[str, tuple[str, ...], list[str]
     return found.tree_hash, tuple(found.notes), packages
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_build_is_the_same_after_kills_inside(backend: Backend, tmp_path: Path, stubs: None) -> None:
     """On the code before, reading a source said that it takes too much memory, and a step of a build that was killed
     was left out, which stayed in the cache for good."""

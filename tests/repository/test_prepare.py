@@ -97,7 +97,7 @@ def test_a_copy_in_the_environment_is_replaced(backend: Backend, cache: Path, tm
     assert inside(backend, prepared, "git status --short") == ""
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_flat_modules_without_packaging_and_a_missing_import(backend: Backend, cache: Path, tmp_path: Path) -> None:
     folder = write(
         tmp_path / "flat", {"tool.py": "import iniconfig\n", "test_tool.py": "import tool, toml\ndef test(): pass\n"}
@@ -141,7 +141,7 @@ def test_no_interpreter_fits(backend: Backend, cache: Path, tmp_path: Path) -> N
         prepare(str(folder), backend=backend, cache=cache)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_release_of_a_real_project(backend: Backend, cache: Path) -> None:
     prepared = prepare("pypi:sqlparse==0.5.3", backend=backend, cache=cache, releases=2)
     assert inside(backend, prepared, "git log --format=%s") == "sqlparse 0.5.3\nsqlparse 0.5.2\nsqlparse 0.5.1"

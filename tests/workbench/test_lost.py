@@ -86,7 +86,7 @@ def test_what_is_killed_twice_and_then_left_alone_is_not_believed(
     assert run.stage is None and not run.failed and bench.meter.runs == 3
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("place", ["test_script.sh", "test_parser.py"])
 def test_where_everything_is_killed_nothing_is_believed(backend: Backend, worlds: dict[str, World], place: str) -> None:
     """A program that does nothing is killed there, too: whose doing it was cannot be told, and nothing is kept."""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from selfplay.sandbox.owners import identity, namespace
 
-LABEL_HOST, LABEL_SUPERVISOR = "selfplay.subprocesses", "selfplay.supervisor"
+LABEL_HOST, LABEL_SUPERVISOR = "selfplay.host", "selfplay.supervisor"
 
 
 @functools.cache

@@ -19,7 +19,7 @@ KNOWN = Behaviour(
 )  # fmt: skip
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_statements_that_a_bug_takes_away(lab: Callable[[str], Lab]) -> None:
     """Of `share`: the check in lines 6 and 7, and the list in line 9."""
     shown = lab("python")._grader.calibration.behaviour

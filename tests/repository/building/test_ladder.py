@@ -39,7 +39,7 @@ def test_an_older_pytest_where_the_errors_speak_of_it(backend: Backend, build: B
     assert any(note.startswith("pytest<8 was installed: more of the tests run under it") for note in prepared.notes)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_plugin_of_a_mark_under_strict_marks(backend: Backend, build: Build) -> None:
     marked = "import pytest\n\n@pytest.mark.order(1)" + PASSES.lstrip("\n").join(("\n", ""))
     prepared = build({"pytest.ini": "[pytest]\naddopts = --strict-markers\n", "test_a.py": marked})
@@ -53,7 +53,7 @@ def test_a_module_that_only_the_noxfile_declares(backend: Backend, build: Build)
     assert "roman was installed because the tests import it" in prepared.notes and passes(backend, prepared)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_module_that_nobody_declares_is_named_with_the_next_step(backend: Backend, build: Build) -> None:
     prepared = build({"test_a.py": "import roman" + PASSES})
     assert not any(line.startswith("roman==") for line in prepared.recorded["lock"])
@@ -65,7 +65,7 @@ def test_a_module_that_nobody_declares_is_named_with_the_next_step(backend: Back
     assert "--setup" in caught.value.hint
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_flat_layout_with_a_vendor_folder(backend: Backend, build: Build) -> None:
     """setuptools refuses two top-level packages; the vendored one is imported as if it were installed."""
     prepared = build({
@@ -96,7 +96,7 @@ def test_the_tests_of_manage_py(backend: Backend, build: Build) -> None:
     assert "--ds=site_4711.settings" in suite.options
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_versions_of_the_day_of_the_commit(
     backend: Backend, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -109,7 +109,7 @@ def test_versions_of_the_day_of_the_commit(
     assert (prepared.recorded["as_of"], pinned(prepared, "pytest")) == ("2022-06-03", "7.1.2")
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_what_the_trial_leaves_is_not_a_part_of_the_tree(build: Build) -> None:
     leaving = "\n\ndef test_it():\n    import os\n    os.mkdir('left')\n    open('left/behind', 'w').close()\n"
     assert not (build({"test_a.py": leaving}).tree / "left").exists()

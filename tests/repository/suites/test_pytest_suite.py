@@ -117,7 +117,7 @@ def test_sleeps(): time.sleep(60)
 """
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_test_that_waits_has_more_time_than_one_that_loops(tmp_path: Path) -> None:
     """So that what is said to hang does not depend on other work on the machine."""
     write(tmp_path, {"test_h.py": WAITING})

@@ -74,7 +74,7 @@ def test_a_measurement_that_was_stopped_goes_on(backend: Backend, project: Calla
     assert [path.suffix for path in prepared.tree.parent.glob("suite-*")] == [".json"]  # the runs are gone
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_damaged_measurement_is_made_again(backend: Backend, project: Callable[..., Prepared]) -> None:
     prepared = project({"test_a.py": "def test_a(): pass\n"})
     with pytest.raises(Stopped):

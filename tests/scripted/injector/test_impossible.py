@@ -111,7 +111,7 @@ def played(prepared: Prepared, backend: Backend, strategy: Strategy, tmp_path: P
         return play(scripted_injector(asked, known), sandbox)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_one_commit_of_history(prepared: Source, backend: Backend, tmp_path: Path) -> None:
     """The commit that brought the files changes none of them."""
     files = {"shop.py": CODE, "test_shop.py": TEST + "def test_nothing(): pass\n"}
@@ -120,7 +120,7 @@ def test_one_commit_of_history(prepared: Source, backend: Backend, tmp_path: Pat
     assert ended.last_words == "the history strategy finds no commit that changes code that tests reach"
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_code_that_no_test_runs_in_python(prepared: Source, backend: Backend, tmp_path: Path) -> None:
     files = {
         "shop.py": "from math import gcd\n",
@@ -130,7 +130,7 @@ def test_code_that_no_test_runs_in_python(prepared: Source, backend: Backend, tm
     assert ended.finish is Finish.GAVE_UP and ended.last_words == "no Python function of the tree is reached by tests"
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_an_episode_that_tries_in_vain_says_what_went_wrong(prepared: Source, backend: Backend, tmp_path: Path) -> None:
     """The tests run the code and look at nothing it does: each of the 8 tries changes what no test notices, until
     nothing is left to change."""

@@ -95,7 +95,7 @@ def test_another_suite_or_another_tree_is_surveyed_anew(
     assert counting.opened == 3
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("damage", ["empty", "cut", "bit", "other"])
 def test_a_damaged_survey_is_made_again(
     damage: str, shop: Prepared, suite: Suite, backend: Backend, tmp_path: Path

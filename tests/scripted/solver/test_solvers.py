@@ -45,7 +45,7 @@ def test_the_search_repairs_an_operator_and_hands_in_code_alone(backend: Backend
     assert passes and patches.touched_paths(diff) == (PRICES,)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_same_attempt_proposes_the_same_repairs(backend: Backend, plant: Plant) -> None:
     """What it hands in hangs on how many of them a slow machine gets to."""
     task = plant(OPERATOR, HIDDEN)
