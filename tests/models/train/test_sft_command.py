@@ -22,6 +22,7 @@ from selfplay.sft.sequences import Lecture
 from selfplay.train.errors import TrainError
 from selfplay.train.packing import Example
 from selfplay.train.step import Trainer
+from selfplay.train.weights import written_dtype
 
 SILENT = SimpleNamespace(say=lambda line: None, expect=lambda total, doing: None, done=lambda line: None)
 
@@ -111,12 +112,17 @@ def test_lessons_of_a_run_make_a_model_that_plays(lessons: Path, smollm2: Path, 
     assert {"config.json", "model.safetensors", "tokenizer.json", "sft.json"} <= names and "checkpoints" not in names
     before, after = (load_file(folder / "model.safetensors") for folder in (smollm2, out))
     assert before.keys() == after.keys()
-    assert {name: value.dtype for name, value in before.items()} == {n: v.dtype for n, v in after.items()}
+    assert {value.dtype for value in after.values()} == {torch.float32}  # as it was computed
     again = selfplay("sft", lessons, *how)
     assert json.loads(again.stdout) == summary and "holds the result of this run already" in again.stderr
     plays(lessons, f"transformers:{out}")
     other = selfplay("sft", lessons, *how, "--seed", 1)
     assert other.returncode == 2 and "holds the result of another run, with seed 0, not 1" in other.stderr
+
+
+def test_a_model_is_written_as_it_was_computed_or_as_its_source_is(smollm2: Path) -> None:
+    assert written_dtype(smollm2, "fp32") == torch.float32
+    assert written_dtype(smollm2, "bf16") == torch.bfloat16  # SmolLM2's own
 
 
 @pytest.mark.slow
