@@ -79,4 +79,4 @@ def test_no_message_says_1_files() -> None:
     found = {str(path.relative_to(ROOT)): wrong(path.read_text()) for path in FILES}
     told = {path: places for path, places in found.items() if places}
     assert {path: places for path, places in told.items() if path not in ALWAYS_MORE} == {}
-    assert set(ALWAYS_MORE) <= set(told), "an exception that is none any more"
+    assert set(ALWAYS_MORE) <= set(told), "this exception is no longer needed"
