@@ -80,8 +80,9 @@ test-interop-trainers: $(INTEROP)/trainers/.ready
 test-interop-report: $(INTEROP)/report/.ready
 	$(INTEROP)/report/bin/python -m pytest tests/interop/report
 
-# `make test`: a quarter of an hour on two cores, in the environment of the core. `make test-all`: also the long tests, every
-# row of the tables, the models, and others' tools, each of the last in an environment of its own; CI runs that.
+# `make test`: a quarter of an hour on two cores (three workers, as one of them often waits for a sandbox), in the
+# environment of the core. `make test-all`: also the long tests, every row of the tables, the models, and others' tools,
+# each of the last in an environment of its own; CI runs that.
 # `make --keep-going test-all` runs the later ones after one that fails.
 test: lint test-core test-alone
 
@@ -89,19 +90,19 @@ test-all: test test-long test-attacks test-models test-interop
 
 CORE := tests --ignore tests/models --ignore tests/interop
 test-core: setup
-	$(BIN)/python -m pytest -n 2 --dist worksteal -m 'not attacks and not long and not alone' $(CORE)
+	$(BIN)/python -m pytest -n 3 --dist worksteal -m 'not attacks and not long and not alone' $(CORE)
 
 # These look at what is left on the machine, where others' sandboxes come and go.
 test-alone: setup
 	$(BIN)/python -m pytest -m 'alone and not long' tests/sandbox
 
 test-long: setup
-	$(BIN)/python -m pytest -n 2 --dist worksteal -m 'long and not attacks and not alone' $(CORE)
+	$(BIN)/python -m pytest -n 3 --dist worksteal -m 'long and not attacks and not alone' $(CORE)
 	$(BIN)/python -m pytest -m 'alone and long' tests/sandbox
 
 # Every row of the tables of docs/abuse.md and docs/exploits.md of which `make test` runs a sample.
 test-attacks: setup
-	$(BIN)/python -m pytest -n 2 --dist worksteal -m attacks $(CORE)
+	$(BIN)/python -m pytest -n 3 --dist worksteal -m attacks $(CORE)
 
 test-models: models
 	OMP_NUM_THREADS=1 $(MODELS)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --timeout 600 tests/models
@@ -112,7 +113,7 @@ pictures: $(INTEROP)/report/.ready
 	$(INTEROP)/report/bin/python -m benchmarks.pictures runs/cachetools
 
 test-fast: setup
-	$(BIN)/python -m pytest -n 2 --dist worksteal -m 'not slow and not long and not alone and not attacks'
+	$(BIN)/python -m pytest -n 3 --dist worksteal -m 'not slow and not long and not alone and not attacks'
 
 lint: setup
 	$(BIN)/ruff check .

@@ -40,7 +40,8 @@ from selfplay.rollout.rollout import InjectorKey, InjectorOutcome, InjectorRollo
 from selfplay.rollout.runs import RepositoryRuns
 from selfplay.rollout.scheduler import relaxed_gc
 from selfplay.sandbox.workers import Workers
-from selfplay.update.crediting import Credited
+from selfplay.update.batch.crediting import Credited
+from selfplay.update.batch.figures import UpdateFigures
 
 AT_ONCE, ENGINES, HOSTS = (512, 4096), 64, 4
 SECONDS, MINUTES, STEPS = 20.0, 10.0, 2
@@ -84,7 +85,7 @@ class LearnsNothing:
 
     version: int = 0
 
-    async def learn(self, rollouts: Sequence[Credited], step: int) -> dict[str, Any]:
+    async def learn(self, rollouts: Sequence[Credited], step: int) -> UpdateFigures:
         self.version += 1
         return {"step": None, "nothing": "no trainer", "rollouts": {}}
 

@@ -75,7 +75,7 @@ def _one_more(pool: Curriculum, source: Source, number: int, room: int) -> int:
     _copied(source.run, pool.folder, record.trajectory, tape)
     figures = record.figures.model_copy(update={"task": f"task {number}"})  # as its tree: else it is a duplicate
     made = replace(record, number=number, bug=bug, artifact=artifact, tree_key=f"tree {number}", figures=figures)
-    pool.episodes.stage(replace(made, trajectory=tape))
+    pool.episodes.store(replace(made, trajectory=tape))
     pool.episodes.take(number + 1, repository=record.repository)
     for one in attempts:
         tape = f"{bug.id}-{one.number}.jsonl.zst"

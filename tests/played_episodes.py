@@ -7,8 +7,8 @@ from typing import Any
 from selfplay.agent.model import Message
 from selfplay.agent.tape import Segment
 from selfplay.agent.taped import TapedAnswer
-from selfplay.rl.credit import CreditedEpisode
-from selfplay.update.played import Played
+from selfplay.rl.credit.rules import CreditedEpisode
+from selfplay.update.batch.played import Played
 
 PROMPT = 3
 """Ids before the first answer; between two answers there are two ids of an observation."""

@@ -52,7 +52,7 @@ def pool(folder: Path, original: Path, bugs: list[tuple[Bug, Artifact]], languag
                 number, one.strategy, "valid", "", StoredEpisodeFigures(), tree_key=f"tree {number}", artifact=artifact,
                 bug=one, repository=one.source,
             )  # fmt: skip
-            opened.episodes.stage(record)
+            opened.episodes.store(record)
         for source in dict.fromkeys(one.source for one, _ in bugs):
             opened.episodes.take(len(bugs), repository=source)
     return folder

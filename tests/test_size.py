@@ -8,7 +8,7 @@ FILES = sorted([*ROOT.glob("selfplay/**/*.py"), *ROOT.glob("validators/*.py")])
 MOST_FILE, MOST_FUNCTION = 250, 50
 LONGER = {
     "selfplay/cli/sft.py: sft": "its options, one a line",
-    "selfplay/rl/credit_table.py: rules_of_credit": "a table",
+    "selfplay/rl/credit/table.py: rules_of_credit": "a table",
     "selfplay/oracle/inside/selfplay_hook.py: watch": "what it holds must be reachable from nowhere but its closure",
     "selfplay/oracle/inside/selfplay_plain.py: selfplay_plainer": "the same",
     "selfplay/oracle/inside/selfplay_caller.py: selfplay_call": "the same",

@@ -34,11 +34,11 @@ def variant(bench: Workbench, *diffs: str, repeat: int = 0) -> TestRun:
 
 def unusable(run: TestRun, where: str) -> str:
     """Why a run of a variant is not usable, in one line; empty when it is usable."""
-    if run.stage == "apply":
+    if run.failed_at == "apply":
         return run.error
     if run.timed_out:
         return f"the test script does not end {where}: it was stopped after {run.seconds:.0f} s"
-    return f"{where}, {run.error}" if run.stage else ""
+    return f"{where}, {run.error}" if run.failed_at else ""
 
 
 def failing(bench: Workbench, bug: str) -> frozenset[str]:

@@ -23,7 +23,7 @@ def check(artifact: Artifact, bench: Workbench, thresholds: Thresholds) -> Verdi
     for unit in groups:
         rest = join(patch for other in groups if other is not unit for patch in other)
         run = variant(bench, rest) if rest else bench.run()
-        if run.stage == "apply":
+        if run.failed_at == "apply":
             return fails(NAME, f"the bug without {few(_names(unit))} does not apply: {run.error}")
         if not broken & run.passed:
             return fails(NAME, f"restoring {few(_names(unit))} alone makes no failing test pass", flips=flips)

@@ -15,8 +15,8 @@ NAME = "parser"
 
 def check(artifact: Artifact, bench: Workbench, thresholds: Thresholds) -> Verdict:
     clean = bench.run()
-    if clean.timed_out or clean.truncated or clean.stage == "script":
+    if clean.timed_out or clean.truncated or clean.failed_at == "script":
         return passes(NAME, "not judged: the test script did not run to its end")
-    if clean.stage:
+    if clean.failed_at:
         return fails(NAME, clean.error, log_tail=clean.log_tail)
     return passes(NAME, f"{count(len(clean.outcomes), 'test')} read from the log")

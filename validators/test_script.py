@@ -16,7 +16,7 @@ def check(artifact: Artifact, bench: Workbench, thresholds: Thresholds) -> Verdi
         return fails(NAME, f"test_script.sh does not end within {limit:g} s on the original", log_tail=clean.log_tail)
     if clean.truncated:
         return fails(NAME, "test_script.sh floods its output: the log was cut", log_tail=clean.log_tail)
-    if clean.stage:
+    if clean.failed_at:
         return fails(NAME, clean.error, log_tail=clean.log_tail)
     if clean.failed:
         fail = count(len(clean.failed), "test of the original fails", "tests of the original fail")

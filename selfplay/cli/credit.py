@@ -13,7 +13,7 @@ from selfplay.cli.policy import policy_options
 from selfplay.cli.weak import WeakOption, weak_chosen
 
 if TYPE_CHECKING:
-    from selfplay.update.crediting import Credited
+    from selfplay.update.batch.crediting import Credited
 
 Runs = Annotated[list[Path], typer.Argument(help="Folders of runs.")]
 Whose = Annotated[

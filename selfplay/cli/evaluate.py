@@ -14,7 +14,7 @@ from selfplay.cli.policy import ApiKeyEnv, BaseUrl, PolicyOption, policy_options
 from selfplay.cli.trust import TrustOption, trusted
 
 if TYPE_CHECKING:
-    from selfplay.rl.credit import Role
+    from selfplay.rl.credit.rules import Role
 
 
 @app.command("eval")

@@ -15,7 +15,8 @@ from selfplay.cluster.actor_calls import ActorLost, all_of, answered
 from selfplay.cluster.errors import ClusterError
 from selfplay.errors import SelfplayError
 from selfplay.policies.rendezvous import Fact, Rendezvous
-from selfplay.update.crediting import Credited
+from selfplay.update.batch.crediting import Credited
+from selfplay.update.batch.figures import UpdateFigures
 
 log = logging.getLogger(__name__)
 OPEN_SECONDS, LEARN_SECONDS, SEND_SECONDS = 3600.0, 6 * 3600.0, 600.0
@@ -30,7 +31,7 @@ class RayLearner(Protocol):
     @property
     def version(self) -> int: ...
 
-    def learn(self, rollouts: Sequence[Credited], step: int) -> dict[str, Any]: ...
+    def learn(self, rollouts: Sequence[Credited], step: int) -> UpdateFigures: ...
 
     def write(self) -> Path | None: ...
 
@@ -69,7 +70,7 @@ class RankActor:
             return error
         return self._learner.version
 
-    def learn(self, rollouts: Sequence[Credited], step: int) -> tuple[dict[str, Any], int] | SelfplayError:
+    def learn(self, rollouts: Sequence[Credited], step: int) -> tuple[UpdateFigures, int] | SelfplayError:
         """Take an update; returns its figures and the new version."""
         assert self._learner is not None
         try:
@@ -136,10 +137,10 @@ class RemoteLearner:
         self.facts = await answered(self._actors[0].facts.remote(), OPEN_SECONDS)
         return versions
 
-    async def learn(self, rollouts: Sequence[Credited], step: int) -> dict[str, Any]:
+    async def learn(self, rollouts: Sequence[Credited], step: int) -> UpdateFigures:
         """Take the update of a step, restarting ranks that die; returns its figures."""
         given = ray.put(list(rollouts))
-        figures: dict[str, Any]
+        figures: UpdateFigures
         async with self.resting:
             figures, self.version = await self._again("learn", given, step)
         return figures

@@ -10,10 +10,10 @@ from pathlib import Path
 from selfplay.agent.chat_format import ChatFormat
 from selfplay.curriculum.crediting import recorded
 from selfplay.oracle.assurance import Weak
-from selfplay.update.crediting import Credited, credited
-from selfplay.update.played import Played, named
+from selfplay.update.batch.crediting import Credited, credited
+from selfplay.update.batch.played import Played, named
+from selfplay.update.batch.stored import played_in, refuse_apart, refuse_other_sampling
 from selfplay.update.recipe import Recipe
-from selfplay.update.stored import played_in, refuse_apart, refuse_other_sampling
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from pathlib import Path
 from selfplay.commands.solve import SolveOrder, SolveWatcher, run_solve
 from selfplay.curriculum.evaluation import Evaluation, evaluate
 from selfplay.curriculum.injector_evaluation import InjectorEvaluation, evaluate_injector
-from selfplay.rl.credit import Role
+from selfplay.rl.credit.rules import Role
 from selfplay.sandbox import Backend
 
 

@@ -31,7 +31,7 @@ from selfplay.sandbox import Backend, SandboxError, World
 from selfplay.sandbox.owners import remove
 from selfplay.validators import Thresholds
 from selfplay.version import VERSION
-from selfplay.workbench.staging import DoesNotApply, apply_diffs
+from selfplay.workbench.applying import DoesNotApply, apply_diffs
 
 UNTRIED = ("its commit, taken back,", "what hides its tests")
 """The names of `ImportedTask.untried`."""

@@ -17,12 +17,12 @@ from selfplay.commands.credit import CreditOrder, credited_runs, damages
 from selfplay.commands.result_folder import finished, whole_folder
 from selfplay.commands.sources import credited_sources, model_files
 from selfplay.policies.tokenizer import imported, load_tokenizer
-from selfplay.rl.credit_table import CREDIT_COLUMNS, credit_row
+from selfplay.rl.credit.table import CREDIT_COLUMNS, credit_row
 from selfplay.train.packing import check_readable
-from selfplay.update.crediting import Credited
+from selfplay.update.batch.crediting import Credited
+from selfplay.update.batch.examples import examples
+from selfplay.update.batch.summary import require_gradient
 from selfplay.update.errors import LearningError
-from selfplay.update.examples import examples
-from selfplay.update.summary import require_gradient
 
 SUMMARY = "learn.json"
 AGAIN = "The same command makes the update again."

@@ -10,8 +10,8 @@ from selfplay.train.model import load_scorer
 from selfplay.train.precision import slow_precision
 from selfplay.train.step import Trainer
 from selfplay.train.weights import write_model, written_dtype
-from selfplay.update.crediting import Credited
-from selfplay.update.one_update import model_options, step_options, update
+from selfplay.update.batch.crediting import Credited
+from selfplay.update.step.one_update import model_options, step_options, update
 
 
 def updated(order: LearnOrder, rollouts: Sequence[Credited], folder: Path, watcher: LearnWatcher) -> dict[str, Any]:
@@ -29,4 +29,4 @@ def updated(order: LearnOrder, rollouts: Sequence[Credited], folder: Path, watch
     done = update(trainer, rollouts, recipe)
     watcher.say(f"writing {order.out}")
     write_model(trainer.scorer, folder, Path(order.model), written_dtype(order.model, "fp32"))
-    return {**done.to_json(), "seconds": round(time.monotonic() - started, 1)}
+    return {**done.figures(), "seconds": round(time.monotonic() - started, 1)}

@@ -67,7 +67,7 @@ class _Loop:
         self.vain = 0
 
     def take(self) -> list[Bug]:
-        """Move the staged bugs that can be taken into the pool, and return them."""
+        """Move the stored bugs that can be taken into the pool, and return them."""
         return self.pool.episodes.take(self.wanted.bugs, self.wanted.patience, repository=self.injector.repository)
 
     def next_job(self, running: int) -> Injection | None:
@@ -100,7 +100,7 @@ class _Loop:
         """Why no further episode is played; empty if one is.
 
         `vain` counts finished episodes whether taken or not, so the loop ends on any state of a pool. It waits for a
-        running episode that others are staged behind, which may give a bug."""
+        running episode that others wait behind, which may give a bug."""
         episodes, name = self.pool.episodes, self.injector.repository
         if episodes.count(name) >= self.wanted.bugs:
             return "enough bugs"

@@ -45,7 +45,7 @@ def store_episode(pool: Curriculum, rollout: InjectorRollout) -> EpisodeRecord:
         versions=versions_of(rollout.trajectory),
         trajectory=name,
     )
-    pool.episodes.stage(record)
+    pool.episodes.store(record)
     return record
 
 

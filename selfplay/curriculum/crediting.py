@@ -14,7 +14,7 @@ from selfplay.curriculum.store import PLANNED, ROLES, Curriculum
 from selfplay.formatting import listed
 from selfplay.oracle.assurance import Weak
 from selfplay.oracle.grades import WEAK
-from selfplay.rl.credit import CreditedEpisode, Outcome
+from selfplay.rl.credit.rules import CreditedEpisode, Outcome
 
 FILED = ": policy"
 """The suffix of the setting that says which policy makes a name's attempts."""

@@ -1,7 +1,7 @@
 """Injector episodes and the first-order bugs they produced: rows of the pool, and the bugs' folders.
 
-An episode's result is staged as soon as it exists (folder first, then row), so nothing finished is lost. Bugs are taken
-from the staged results either in the order of episode numbers, so that the pool does not depend on the speed of the
+An episode's result is stored as soon as it exists (folder first, then row), so nothing finished is lost. Bugs are taken
+from the stored results either in the order of episode numbers, so that the pool does not depend on the speed of the
 workers, or as they come, so that training never waits for a straggler.
 """
 
@@ -23,7 +23,7 @@ _NEXT = {
     " AND number = (SELECT COUNT(*) FROM episodes e WHERE e.repository = ?1 AND e.number < episodes.number)",
     False: "1 = 1",
 }
-"""Which staged episode is taken next: the first, if none before it is missing, or any."""
+"""Which stored episode is taken next: the first, if none before it is missing, or any."""
 
 
 class Episodes:
@@ -34,7 +34,7 @@ class Episodes:
         self._db = database
         self._keys: dict[str, frozenset[str]] = {}
 
-    def stage(self, episode: EpisodeRecord) -> None:
+    def store(self, episode: EpisodeRecord) -> None:
         """Store an episode's result; a valid bug's five files and `bug.json` go to the staging folder first."""
         key = (episode.repository, episode.number)
         taken = "SELECT 1 FROM episodes WHERE (repository, number) = (?, ?) AND taken > 0"
@@ -59,7 +59,7 @@ class Episodes:
     def take(
         self, wanted: int | None, patience: int | None = None, *, repository: str = "", in_order: bool = True
     ) -> list[Bug]:
-        """Turn staged results into bugs until the pool holds `wanted` of the repository (all of them if None). Returns
+        """Turn stored results into bugs until the pool holds `wanted` of the repository (all of them if None). Returns
         the bugs taken now.
 
         `in_order`: by episode number without gaps, otherwise as they came. It also stops when `patience` episodes in a
@@ -141,9 +141,9 @@ class Episodes:
         return int(self._db.execute(counted, (every, repository)).fetchone()[0])
 
     def waiting(self, repository: str = "") -> int:
-        """Valid bugs staged behind an episode that is not finished."""
-        staged = "SELECT COUNT(*) FROM episodes WHERE taken = 0 AND status = 'valid' AND repository = ?"
-        return int(self._db.execute(staged, (repository,)).fetchone()[0])
+        """Valid bugs that wait behind an episode that is not finished."""
+        waiting = "SELECT COUNT(*) FROM episodes WHERE taken = 0 AND status = 'valid' AND repository = ?"
+        return int(self._db.execute(waiting, (repository,)).fetchone()[0])
 
     def fruitless(self, repository: str = "") -> int:
         """Episodes taken since the last new bug (all of them when there is no bug)."""
@@ -229,10 +229,10 @@ class Episodes:
         """Remove what a kill left in the staging folder (folders that belong to no episode). The pool owns this
         folder."""
         rows = self._db.execute("SELECT repository, number FROM episodes WHERE taken = 0").fetchall()
-        staged = {self._staging(repository, number) for repository, number in rows}
+        waiting = {self._staging(repository, number) for repository, number in rows}
         parent = existing_folder(self._folder, "staging")
         for folder in sorted(parent.iterdir()) if parent else ():
-            if folder not in staged and folder.is_dir() and not folder.is_symlink():
+            if folder not in waiting and folder.is_dir() and not folder.is_symlink():
                 remove(folder)
 
 

@@ -16,7 +16,7 @@ from selfplay.curriculum.open_pool import read_pool
 from selfplay.curriculum.records import Attempt, CurriculumError
 from selfplay.curriculum.summary import solves
 from selfplay.formatting import count, listed
-from selfplay.rl.estimates import Estimate, difference, estimate, pass_at_k
+from selfplay.rl.credit.estimates import Estimate, difference, estimate, pass_at_k
 
 Solves = Mapping[str, tuple[int, int]]
 """Bug -> (attempts, resolved)."""

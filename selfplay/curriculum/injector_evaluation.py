@@ -18,8 +18,8 @@ from selfplay.curriculum.crediting import episodes_of
 from selfplay.curriculum.open_pool import read_pool
 from selfplay.curriculum.records import CurriculumError
 from selfplay.curriculum.summary import diversity
-from selfplay.rl.credit import CreditRules, credit
-from selfplay.rl.estimates import Estimate, difference, estimate
+from selfplay.rl.credit.estimates import Estimate, difference, estimate
+from selfplay.rl.credit.rules import CreditRules, credit
 
 Groups = Mapping[str, float]
 """Prompt -> the mean over its episodes."""

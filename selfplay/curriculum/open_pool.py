@@ -230,13 +230,13 @@ def _full(error: sqlite3.Error) -> bool:
 
 def _create(path: Path) -> None:
     """Make a new empty pool, under another name, so that no journal ever lies beside a pool."""
-    staged = path.with_name(f".{path.name}.new")
-    for left in path.parent.glob(f"{staged.name}*"):  # left by a kill; we hold the folder's lock
+    fresh = path.with_name(f".{path.name}.new")
+    for left in path.parent.glob(f"{fresh.name}*"):  # left by a kill; we hold the folder's lock
         left.unlink(missing_ok=True)
-    database = sqlite3.connect(staged)
+    database = sqlite3.connect(fresh)
     try:
         database.execute("PRAGMA journal_mode = WAL")
         prepare_schema(database, path)
     finally:
         database.close()
-    staged.replace(path)
+    fresh.replace(path)

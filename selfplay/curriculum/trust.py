@@ -134,12 +134,12 @@ def _key() -> bytes:
     try:
         if not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            staged = path.with_name(f".key.{os.getpid()}.{secrets.token_hex(4)}")
-            staged.touch(mode=0o600)
-            staged.write_bytes(secrets.token_bytes(32))
+            fresh = path.with_name(f".key.{os.getpid()}.{secrets.token_hex(4)}")
+            fresh.touch(mode=0o600)
+            fresh.write_bytes(secrets.token_bytes(32))
             with contextlib.suppress(FileExistsError):  # another process made one meanwhile
-                os.link(staged, path)
-            staged.unlink()
+                os.link(fresh, path)
+            fresh.unlink()
         key = read_named(path, 1024)
     except (OSError, UntrustedDataError):
         return b""

@@ -26,7 +26,7 @@ def register() -> None:
 
 def rows(run: str | Path, role: RoleName, valid: float = 1.0) -> list[dict[str, Any]]:
     """A data set of the tasks that can be played now. `valid`: the immediate reward of a valid bug, since SkyRL ends an
-    episode before the bug can be attempted; 1 is the paper's ablation (`rl/rewards.py`, `consistency`)."""
+    episode before the bug can be attempted; 1 is the paper's ablation (`rl/credit/rewards.py`, `consistency`)."""
     return [
         {
             "prompt": [{"role": "user", "content": f"{role}/{task}"}],  # the real prompt comes from the server

@@ -19,7 +19,7 @@ from pydantic import Field
 from selfplay.environments.client import Client, RemoteEpisode
 from selfplay.environments.errors import Busy
 from selfplay.formatting import count
-from selfplay.rl.rewards import ssr
+from selfplay.rl.credit.rewards import ssr
 
 SEAT = vf.AgentConfig(runtime=vf.SubprocessConfig())
 """Nothing runs in verifiers' own sandboxes: the run's server has them."""

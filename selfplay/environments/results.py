@@ -7,8 +7,8 @@ from typing import Any, Literal
 from selfplay.agent import Trajectory
 from selfplay.curriculum import Attempt
 from selfplay.curriculum.crediting import INJECTIONS, attempt_outcome
-from selfplay.rl.credit import CreditRules, Outcome
-from selfplay.rl.rewards import ssr
+from selfplay.rl.credit.rewards import ssr
+from selfplay.rl.credit.rules import CreditRules, Outcome
 
 Ended = Outcome | Literal["lost"]
 RULES = CreditRules()

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from selfplay.curriculum import Curriculum
 from selfplay.curriculum.crediting import episodes_of, recorded
 from selfplay.curriculum.stored_bugs import demonstration_of
-from selfplay.rl.credit import CreditRules
-from selfplay.update.crediting import credited
-from selfplay.update.played import untaped
+from selfplay.rl.credit.rules import CreditRules
+from selfplay.update.batch.crediting import credited
+from selfplay.update.batch.played import untaped
 from selfplay.update.recipe import Recipe
 
 Rewards = dict[str, float | None]

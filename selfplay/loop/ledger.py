@@ -146,7 +146,7 @@ class Ledger:
         with self._db:
             self._db.execute("DELETE FROM benched WHERE repository = ? AND until IS NULL", (repository,))
 
-    def finish(self, step: int, figures: Mapping[str, Any]) -> None:
+    def finish(self, step: int, figures: Mapping[str, object]) -> None:
         """Record the figures of a step."""
         with self._db:
             self._db.execute("UPDATE steps SET figures = ? WHERE step = ?", (json.dumps(figures), step))

@@ -87,7 +87,7 @@ def find_impossible(
         files = impossible(originals, sorted(oracle.fail_to_pass))
     order = TrialOrder((), oracle.seconds, files=files, keep_compiled=True, witness=witness)
     trial = run_trial(backend, task.world, task.artifact, order, limits)
-    if trial.stage is not None or trial.timed_out:
+    if trial.failed_at is not None or trial.timed_out:
         why = trial.error or f"they did not end within {oracle.seconds:.0f} s"
         raise OracleError(f"the original cannot be run with tests that cannot pass: {why}", "Run `selfplay validate`.")
     never = ImpossibleTests(files, trial.compiled, oracle.wanted - trial.passed, new_names(drawn, originals))
@@ -117,4 +117,4 @@ def _calibration(made: Instrumented, trial: Trial, oracle: Oracle, runs: int, ta
 
 
 def _sound(trial: Trial, oracle: Oracle) -> bool:
-    return trial.stage is None and not trial.timed_out and oracle.wanted <= trial.passed
+    return trial.failed_at is None and not trial.timed_out and oracle.wanted <= trial.passed

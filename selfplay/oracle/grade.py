@@ -78,7 +78,7 @@ class Grader:
         diffs = (*self.task.diffs, diff) if diff else self.task.diffs
         order = replace(self._order(diffs, known.made.files, known.compiled), runner=True)
         trial = self._trial(backend, order)
-        spent = Grade(False, "", "", before, runs=int(trial.stage != "apply"), seconds=trial.seconds)
+        spent = Grade(False, "", "", before, runs=int(trial.failed_at != "apply"), seconds=trial.seconds)
         if stopped := self._stopped(trial):
             return replace(spent, reason=stopped.name, detail=stopped.reason, layers=(*before, stopped))
         broken = _broken(trial)
@@ -243,7 +243,7 @@ def _broken(trial: Trial) -> tuple[str, str] | None:
     if trial.timed_out:
         return "timeout", f"the tests did not end within {trial.seconds:.0f} s"
     reasons = {"apply": "does-not-apply", "script": "sandbox-lost", "parser": "no-results"}
-    return (reasons[trial.stage], trial.error) if trial.stage else None
+    return (reasons[trial.failed_at], trial.error) if trial.failed_at else None
 
 
 def _sentence(oracle: Oracle) -> str:

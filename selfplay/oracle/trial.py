@@ -106,7 +106,7 @@ def run_trial(
     )  # fmt: skip
     run = run_tests(backend, request)
     recorded = recording.read(run.found) if recording else None
-    if not order.witness or run.stage in ("apply", "script"):
+    if not order.witness or run.failed_at in ("apply", "script"):
         return Trial(**vars(run), recorded=recorded)
     seen = read_witness(run.found.get(WITNESS_FILE, b""), key)
     return Trial(

@@ -25,8 +25,8 @@ from selfplay.repository import Prepared
 from selfplay.sandbox import MIB, Backend, Completed, Limits, Sandbox, SandboxError, SandboxGone, World
 from selfplay.sandbox.kill_detection import unless_killed
 from selfplay.untrusted_json import AnswerError, answer, inflated
+from selfplay.workbench.applying import DoesNotApply, apply_diffs
 from selfplay.workbench.own import Own, own_programs
-from selfplay.workbench.staging import DoesNotApply, apply_diffs
 
 MAX_DIFF_BYTES = 8 * MIB
 MAX_MANIFEST_BYTES, MAX_FILES = 128 * MIB, 500_000
@@ -129,7 +129,7 @@ def prediction_of(backend: Backend, task: Task, changes: Changes, limits: Limits
         return Prediction("", changes.left_out)
     with backend.open(task.world, limits) as fresh:
         own = own_programs(backend, fresh)
-        _stage(own, task)
+        _make_tree(own, task)
         _bash(own, "diff.sh", "base")
         _python(own, "unpack", _null(changes.gone) + b"\0\0" + changes.packed)
         _bash(own, "diff.sh", "end")
@@ -151,13 +151,13 @@ def open_world(backend: Backend, task: Task, limits: Limits = Limits()) -> Itera
     """
     with backend.open(task.world, limits) as sandbox:
         own = own_programs(backend, sandbox)
-        git = _stage(own, task)
+        git = _make_tree(own, task)
         start = _manifest(own)
         _bash(own, "commit.sh")
         yield SolverWorld(task, sandbox, git, own, start)
 
 
-def _stage(own: Own, task: Task) -> tuple[str, ...]:
+def _make_tree(own: Own, task: Task) -> tuple[str, ...]:
     """Make the broken tree; returns the removed git data."""
     _bash(own, "clean.sh", "/tmp/selfplay-cleaned")  # first: keep what the diffs add
     git = _without_git(own, sorted({path for diff in task.diffs for path in patches.touched_paths(diff)}))

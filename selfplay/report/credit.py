@@ -9,8 +9,8 @@ from rich.table import Table
 
 from selfplay.formatting import count, tally
 from selfplay.report.tables import safe
-from selfplay.rl.credit import Credit, untrained
-from selfplay.rl.credit_table import CREDIT_COLUMNS, credit_row
+from selfplay.rl.credit.rules import Credit, untrained
+from selfplay.rl.credit.table import CREDIT_COLUMNS, credit_row
 
 SHOWN = ("episode", "outcome", "s", "tokens", "reward", "advantage", "no gradient")
 NUMBERS = ("s", "tokens", "reward", "advantage")

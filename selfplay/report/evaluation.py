@@ -11,7 +11,7 @@ from selfplay.curriculum.injector_evaluation import InjectorEvaluation
 from selfplay.formatting import count, listed, tally
 from selfplay.oracle.grades import WORDS
 from selfplay.report.tables import safe, short
-from selfplay.rl.estimates import LEVEL, Estimate
+from selfplay.rl.credit.estimates import LEVEL, Estimate
 
 
 def evaluation_page(found: Evaluation | InjectorEvaluation) -> RenderableType:

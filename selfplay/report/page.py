@@ -10,7 +10,7 @@ from selfplay import patches
 from selfplay.artifact import Artifact, ArtifactError, Bug, Verdict
 from selfplay.formatting import count
 from selfplay.report.tables import heading, safe, solve_lines, verdict_table
-from selfplay.rl.rewards import injector_reward
+from selfplay.rl.credit.rewards import injector_reward
 from selfplay.rollout.controls import CONTROLS
 
 SHOWN_IDS = 20

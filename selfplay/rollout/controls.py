@@ -10,7 +10,7 @@ from selfplay.oracle.grade import Grader
 from selfplay.oracle.grades import Grade
 from selfplay.oracle.world import Task, open_world, prediction_of
 from selfplay.sandbox import Backend, Limits
-from selfplay.workbench.staging import apply_diffs
+from selfplay.workbench.applying import apply_diffs
 
 Control = Literal["gold", "empty"]
 GOLD, EMPTY = "gold", "empty"

@@ -24,8 +24,8 @@ def measure_second_order(bench: Workbench, bug: Bug, diff: str) -> Measured | st
     runs = [
         bench.run(diffs, repeat=repeat, restore=artifact.test_files, time_limit=limit) for repeat in range(MEASURES)
     ]
-    if any(run.stage or run.timed_out for run in runs):
-        broken = next(run for run in runs if run.stage or run.timed_out)
+    if any(run.failed_at or run.timed_out for run in runs):
+        broken = next(run for run in runs if run.failed_at or run.timed_out)
         return "hangs" if broken.timed_out else f"no results: {broken.error}"
     always = frozenset.intersection(*(run.passed for run in runs)) & wanted
     ever = frozenset.union(*(run.passed for run in runs)) & wanted

@@ -27,7 +27,7 @@ from selfplay.errors import SelfplayError
 from selfplay.oracle.originals import original_texts
 from selfplay.oracle.specification import specification
 from selfplay.repository import Suite
-from selfplay.rl.credit import Outcome
+from selfplay.rl.credit.rules import Outcome
 from selfplay.roles.injector.prompt import injector_prompt
 from selfplay.roles.prompt import opening
 from selfplay.roles.solver.prompt import solver_prompt

@@ -14,7 +14,7 @@ from typing import Any
 
 from torch import Tensor
 
-from selfplay.rl import losses
+from selfplay.rl.loss import losses
 from selfplay.train import checkpoint
 from selfplay.train.errors import TrainError
 from selfplay.train.packing import Example

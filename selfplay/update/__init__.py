@@ -1,15 +1,9 @@
 """One update of the policy from finished episodes of both roles: what an offline update and a training loop share.
 
-Read in this order:
-    recipe     every choice of an update, as one typed value that refuses impossible combinations
-    played     an episode with its tape, as a value; from a trajectory
-    stored     the played episodes of a run's folder
-    crediting  played episodes -> credit and filters: what each earned, and why some give no gradient
-    examples   credited episodes -> sequences with masks, advantages and the engine's log-probabilities
-    summary    a batch in figures; the error for a batch without gradient
-    objective  a row of tokens -> the loss of the recipe, and its measurements (torch)
-    one_update credited episodes -> one step of a trainer, and its figures (torch)
+recipe   every choice of an update, as one typed value that refuses impossible combinations
+batch/   finished episodes -> credited ones -> sequences to train on, and their figures; without torch
+step/    credited episodes -> one step of a trainer (torch)
 
-A loop calls `crediting.credited` and `one_update.update` with the episodes of its batch; `selfplay learn` calls them
-with those of `stored`.
+A loop calls `batch.crediting.credited` and `step.one_update.update` with the episodes of its batch; `selfplay learn`
+calls them with those of `batch.stored`.
 """

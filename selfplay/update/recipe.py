@@ -13,9 +13,9 @@ from pydantic import BeforeValidator
 
 from selfplay.formatting import listed
 from selfplay.options import not_finite, read_options
-from selfplay.rl import advantages, rewards
-from selfplay.rl.credit import CreditRules
-from selfplay.rl.filters import FILTERS, Filter, gibberish, stale
+from selfplay.rl.credit import advantages, rewards
+from selfplay.rl.credit.filters import FILTERS, Filter, gibberish, stale
+from selfplay.rl.credit.rules import CreditRules
 from selfplay.train.packing import TooLong
 from selfplay.update.errors import LearningError
 

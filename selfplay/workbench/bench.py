@@ -5,10 +5,10 @@ from collections.abc import Sequence
 
 from selfplay.artifact import Artifact
 from selfplay.sandbox import Backend, Limits, World
+from selfplay.workbench.applying import DoesNotApply, apply_diffs, missing_files
 from selfplay.workbench.cache import RunCache
 from selfplay.workbench.result import Inspection, Meter, TestRun
 from selfplay.workbench.running import RunRequest, run_tests
-from selfplay.workbench.staging import DoesNotApply, apply_diffs, missing_files
 
 
 class Workbench:
@@ -87,7 +87,7 @@ class Workbench:
             diffs=diffs, names=self._names, restore=restore,
         )  # fmt: skip
         run = run_tests(self._backend, request)
-        if run.stage != "apply":
+        if run.failed_at != "apply":
             self.meter.runs += run.tries
             self.meter.seconds += run.seconds
             self.meter.cpu_seconds += run.cpu_seconds

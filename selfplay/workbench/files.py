@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from selfplay.plain_text import decode, encode
 from selfplay.sandbox import WORKDIR, Completed, Sandbox, SandboxError
-from selfplay.workbench.staging import DoesNotApply, prepare
+from selfplay.workbench.applying import DoesNotApply, prepare
 
 _FORMS = r"""
 shopt -s nullglob

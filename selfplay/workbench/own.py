@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from selfplay.sandbox import Backend, Completed, Sandbox
-from selfplay.workbench.staging import GIT_ENV
+from selfplay.workbench.applying import GIT_ENV
 
 BUILD_SECONDS = 120.0
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from selfplay.plain_text import encode, regular_file, safe_relative
 from selfplay.sandbox import Sandbox, World
-from selfplay.workbench.staging import DoesNotApply, prepare
+from selfplay.workbench.applying import DoesNotApply, prepare
 
 KEPT_ARCHIVES = 8
 # first remove whatever is in a file's place: a link or a file instead of its folder, or anything at its own path

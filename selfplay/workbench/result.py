@@ -5,15 +5,15 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 Outcome = Literal["passed", "failed"]
-Stage = Literal["apply", "script", "parser"]
+RunStep = Literal["apply", "script", "parser"]
 
 
 @dataclass(frozen=True)
 class TestRun:
     """Outcomes by test id, and what the run cost.
 
-    `stage` is None if the run gave outcomes; else it names the step that failed, and `error` gives the reason in one
-    line: `apply` (a diff does not fit), `script` (the sandbox did not survive the script), `parser` (it gave no
+    `failed_at` is None if the run gave outcomes; else it names the step that failed, and `error` gives the reason in
+    one line: `apply` (a diff does not fit), `script` (the sandbox did not survive the script), `parser` (it gave no
     outcomes). `seconds` and `cpu_seconds` are those of the script. `truncated`: the script wrote more than is kept.
     `log_tail`: the end of its output, for users; also for users, the `messages` of failed tests, if the log has them in
     pytest's form.
@@ -28,7 +28,7 @@ class TestRun:
     timed_out: bool = False
     truncated: bool = False
     log_tail: str = ""
-    stage: Stage | None = None
+    failed_at: RunStep | None = None
     error: str = ""
     messages: Mapping[str, str] = field(default_factory=dict)
 

@@ -1,4 +1,5 @@
-"""The engine that runs tests: it stages a tree, runs a script on it, checks the files it left, and parses its log.
+"""The engine that runs tests: it makes a variant of the tree, runs a script on it, checks the files it left, and parses
+its log.
 
 Contract: `bash test_script.sh | python test_parser.py` from the repository root, so the log is only the standard
 output. The script is mounted read-only outside the tree: the tests it runs cannot rewrite it. Diffs are applied by `git
@@ -23,12 +24,12 @@ from selfplay.repository.suites.pytest_suite import failure_messages
 from selfplay.sandbox import Backend, Cause, Limits, Mount, Sandbox, SandboxError, SandboxGone, SandboxLost, World
 from selfplay.sandbox.kill_detection import KILLED, PAUSES, ProgramKilled, refuse_dangerous_place
 from selfplay.sandbox.owners import scratch
+from selfplay.workbench.applying import DoesNotApply, apply_diffs
 from selfplay.workbench.files import TestFile, compiled_forms, put, sums
 from selfplay.workbench.parsing import ParserError, ParserKilled, parse_log
 from selfplay.workbench.reading import ReadBudget, read_compiled
 from selfplay.workbench.restoring import drop_compiled, restore_files
-from selfplay.workbench.result import Stage, TestRun
-from selfplay.workbench.staging import DoesNotApply, apply_diffs
+from selfplay.workbench.result import RunStep, TestRun
 
 ORACLE = "/oracle"
 """The folder of the script and of the files mounted beside it."""
@@ -121,7 +122,7 @@ def _tried(backend: Backend, request: RunRequest) -> Run:
         world = _staged_world(folder, request)
         with backend.open(world, request.limits) as sandbox:
             run = _in_sandbox(sandbox, request)
-        return run if run.stage else _parsed(backend, request, run)
+        return run if run.failed_at else _parsed(backend, request, run)
 
 
 def _parsed(backend: Backend, request: RunRequest, run: Run) -> Run:
@@ -134,21 +135,21 @@ def _parsed(backend: Backend, request: RunRequest, run: Run) -> Run:
     except SandboxLost as lost:
         raise _limit_met(lost, "parser") from lost
     except ParserKilled as error:
-        raise _Doubtful(replace(run, stage="parser", error=str(error)), killed=True) from error
+        raise _Doubtful(replace(run, failed_at="parser", error=str(error)), killed=True) from error
     except ParserError as error:
-        run = replace(run, stage="parser", error=str(error))
+        run = replace(run, failed_at="parser", error=str(error))
     if run.exit_code in KILLED and not run.timed_out:
         raise _Doubtful(run, killed=True)
     return run
 
 
-def _limit_met(lost: SandboxLost, stage: Stage) -> Exception:
+def _limit_met(lost: SandboxLost, step: RunStep) -> Exception:
     """The exception for a loss: a doubtful run if the code that ran may have caused it, else the loss itself."""
     if lost.cause is not Cause.LIMIT and not isinstance(lost, ProgramKilled):
         return lost
-    what = {"apply": "the diffs", "script": "test_script.sh", "parser": "test_parser.py"}[stage]
+    what = {"apply": "the diffs", "script": "test_script.sh", "parser": "test_parser.py"}[step]
     told = f"{what} took the sandbox down: {lost.message}"
-    return _Doubtful(Run(stage=stage, error=told), killed=isinstance(lost, ProgramKilled))
+    return _Doubtful(Run(failed_at=step, error=told), killed=isinstance(lost, ProgramKilled))
 
 
 def _staged_world(folder: Path, request: RunRequest) -> World:
@@ -165,9 +166,9 @@ def _staged_world(folder: Path, request: RunRequest) -> World:
 
 
 def _in_sandbox(sandbox: Sandbox, request: RunRequest) -> Run:
-    """Stage, run and check; a failing step ends the run with its reason."""
+    """Make the variant, run the script and check; a failing step ends the run with its reason."""
     try:
-        planted = _stage(sandbox, request)
+        planted = _make_variant(sandbox, request)
         watched = _with_compiled_forms(sandbox, request.watch)
         before = sums(sandbox, watched)
     except SandboxLost as lost:
@@ -175,7 +176,7 @@ def _in_sandbox(sandbox: Sandbox, request: RunRequest) -> Run:
     except SandboxGone:
         raise
     except (DoesNotApply, SandboxError) as error:
-        return Run(stage="apply", error=str(error))
+        return Run(failed_at="apply", error=str(error))
     try:
         done = sandbox.run(
             ["bash", "-c", request.script] if request.alone else ["bash", f"{ORACLE}/test_script.sh"],
@@ -190,7 +191,7 @@ def _in_sandbox(sandbox: Sandbox, request: RunRequest) -> Run:
     except SandboxGone:
         raise
     except SandboxError as error:
-        return Run(stage="script", error=f"after test_script.sh: {error.message}", planted=planted)
+        return Run(failed_at="script", error=f"after test_script.sh: {error.message}", planted=planted)
     return Run(
         exit_code=done.exit_code, seconds=done.seconds, cpu_seconds=done.cpu_seconds, timed_out=done.timed_out,
         truncated=done.truncated, log_tail=done.text[-TAIL_CHARACTERS:], log=done.stdout, planted=planted,
@@ -199,7 +200,7 @@ def _in_sandbox(sandbox: Sandbox, request: RunRequest) -> Run:
     )  # fmt: skip
 
 
-def _stage(sandbox: Sandbox, request: RunRequest) -> bool:
+def _make_variant(sandbox: Sandbox, request: RunRequest) -> bool:
     """Make the variant; returns whether the optional diff was applied."""
     apply_diffs(sandbox, request.diffs, lambda diff: request.names.get(diff, "the diff"))
     planted = bool(request.optional) and _applied(sandbox, request.optional)

@@ -27,7 +27,7 @@ def played(pool: Curriculum, rng: random.Random) -> str:
         if number is None:
             return loop.reason()
         record = result(number, rng.choice(["invalid", "gave_up", "valid"]), f"tree {rng.randrange(99)}")
-        pool.episodes.stage(record)
+        pool.episodes.store(record)
         loop.count(record, loop.take())
     raise AssertionError("the loop plays on and on")
 
@@ -49,7 +49,7 @@ def hostile(rng: random.Random, database: sqlite3.Connection) -> None:
 def made(folder: Path, rng: random.Random) -> None:
     with open_curriculum(folder) as pool:
         for number in rng.sample(range(8), 5):
-            pool.episodes.stage(result(number, rng.choice(["valid", "invalid"])))
+            pool.episodes.store(result(number, rng.choice(["valid", "invalid"])))
             pool.episodes.take(3)
 
 
@@ -76,7 +76,7 @@ def test_hostile_numbers_are_refused_or_end(tmp_path: Path, seed: int) -> None:
 def test_what_lies_beyond_a_gap_is_not_played_for_ever(tmp_path: Path) -> None:
     """The state that a number far away left: nothing that follows could be taken."""
     with open_curriculum(tmp_path) as pool:
-        pool.episodes.stage(result(0, "gave_up"))
+        pool.episodes.store(result(0, "gave_up"))
         pool.episodes.take(1)
         pool._db.execute("UPDATE episodes SET number = 1000000000, taken = 10")
         rng = random.Random(0)
@@ -92,10 +92,10 @@ def test_an_episode_that_others_wait_for_may_still_give_a_bug(tmp_path: Path) ->
         assert numbers == [0, 1, 2, 3]
         for number in (1, 2, 3):
             record = result(number, "invalid")
-            pool.episodes.stage(record)
+            pool.episodes.store(record)
             loop.count(record, loop.take())
         assert loop.next_number(1) is None
-        pool.episodes.stage(result(0))
+        pool.episodes.store(result(0))
         loop.count(result(0), loop.take())
         assert pool.episodes.count() == 1 and loop.reason() == (
             "the last 3 episodes gave no new bug; the commonest reason: it failed the check bug (3 times)"

@@ -31,7 +31,7 @@ def ended(pool: Curriculum, *reasons: str) -> str:
     while (number := loop.next_number(0)) is not None:
         reason = reasons[number % len(reasons)]
         record = replace(result(number, "gave_up"), strategy=MIX[number % 2], reason=reason)
-        pool.episodes.stage(record)
+        pool.episodes.store(record)
         loop.count(record, loop.take())
     return loop.reason()
 
@@ -65,13 +65,13 @@ def test_what_cannot_succeed_is_left_out_of_the_mix() -> None:
     both = scripted_chances(ORDER, suite_of(10), survey("shop.py", changed=frozenset({"shop.py"})))
     assert both == Chances("mix")
     none = scripted_chances(replace(ORDER, thresholds=Thresholds(1000)), suite_of(10), survey("shop.py"))
-    assert none.why_not == "the suite has 10 usable tests, --min-passing asks for 1000"
+    assert none.why_not == "the suite has 10 usable tests, and a bug needs 1000 (min-passing)"
 
 
 @pytest.mark.parametrize(
     ("suite", "why"),
     [
-        (suite_of(10), "the suite has 10 usable tests, --min-passing asks for 1000"),
+        (suite_of(10), "the suite has 10 usable tests, and a bug needs 1000 (min-passing)"),
         (Suite((), {}, runner="", why="no runner is known"), ""),
     ],
 )
@@ -87,7 +87,7 @@ def test_a_resumed_run_plans_as_the_one_before(tmp_path: Path) -> None:
         pool.settle({"source": "shop"})
         assert planned(ORDER, pool, lost, said.append).strategy == "removal"
         assert said == [f"the strategy history is left out of the mix: {NO_PAST}"]
-        pool.episodes.stage(replace(result(0, "gave_up"), repository="shop"))
+        pool.episodes.store(replace(result(0, "gave_up"), repository="shop"))
         assert planned(ORDER, pool, whole, said.append).strategy == "removal" and len(said) == 1
 
 
@@ -95,7 +95,7 @@ def test_a_run_of_an_earlier_version_keeps_its_mix(tmp_path: Path) -> None:
     """It recorded nothing of the kind, and its episodes are numbered as the mix has them."""
     with open_curriculum(tmp_path) as pool:
         pool.settle({"source": "shop", "strategy": "mix"})
-        pool.episodes.stage(replace(result(0, "gave_up"), repository="shop"))
+        pool.episodes.store(replace(result(0, "gave_up"), repository="shop"))
         assert planned(ORDER, pool, Chances("removal", "", {"history": NO_PAST}), print).strategy == "mix"
 
 

@@ -35,7 +35,7 @@ class SlowBugs:
 def pool(tmp_path: Path) -> Any:
     with open_curriculum(tmp_path) as found:
         for number in range(len(BUGS)):
-            found.episodes.stage(injection(number, "valid"))
+            found.episodes.store(injection(number, "valid"))
         found.episodes.take(None, repository="s")
         found.attempts.add(attempt(4, "resolved", bug="b.1", policy=TRAINING))
         yield found

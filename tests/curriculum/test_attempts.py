@@ -112,7 +112,7 @@ def test_a_tree_is_promoted_once(tmp_path: Path) -> None:
 def test_the_figures_of_solving_by_hand(tmp_path: Path) -> None:
     with open_curriculum(tmp_path) as pool:
         for number in (1, 2):
-            pool.episodes.stage(result(number - 1, id=f"b.{number}"))
+            pool.episodes.store(result(number - 1, id=f"b.{number}"))
         pool.episodes.take(2)
         for number, resolved in enumerate((True, False, True, False)):
             pool.attempts.add(attempt(number, resolved))

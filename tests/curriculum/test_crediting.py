@@ -17,7 +17,7 @@ from selfplay.curriculum import (
 from selfplay.curriculum.crediting import CHEATS, episodes_of, recorded
 from selfplay.curriculum.store import ROLES
 from selfplay.oracle.assurance import Weak
-from selfplay.rl.credit import CreditedEpisode, CreditRules, Reason, credit
+from selfplay.rl.credit.rules import CreditedEpisode, CreditRules, Reason, credit
 from selfplay.rollout.rollout import InjectorKey
 
 
@@ -43,7 +43,7 @@ def attempt(number: int, reason: str, bug: str = "b.0", policy: str = "scripted"
 def stored(folder: Path, injections: list[EpisodeRecord], attempts: list[Attempt]) -> Path:
     with open_curriculum(folder) as pool:
         for one in injections:
-            pool.episodes.stage(one)
+            pool.episodes.store(one)
         pool.episodes.take(9, repository="s")
         for made in attempts:
             pool.attempts.add(made)

@@ -24,8 +24,8 @@ def test_each_repository_has_its_own_numbers_trees_and_patience(tmp_path: Path) 
         pool.record_repository("a", {"revision": "1"})
         for repository in ("a", "b"):
             for number in range(2):
-                pool.episodes.stage(of(repository, number))
-        pool.episodes.stage(of("b", 2, "invalid"))
+                pool.episodes.store(of(repository, number))
+        pool.episodes.store(of("b", 2, "invalid"))
         assert [bug.id for bug in pool.episodes.take(1, repository="a")] == ["a.0"]
         assert [bug.id for bug in pool.episodes.take(9, repository="b")] == ["b.0", "b.1"]
         assert (pool.episodes.count(), pool.episodes.count("a"), pool.episodes.waiting("a")) == (3, 1, 1)
@@ -43,11 +43,11 @@ def test_bugs_may_be_taken_as_they_come(tmp_path: Path) -> None:
     """Episode 0 is a straggler: in order nothing can be taken before it, as they come the others can."""
     with open_curriculum(tmp_path) as pool:
         for number in (3, 1):
-            pool.episodes.stage(result(number))
+            pool.episodes.store(result(number))
         assert pool.episodes.take(9) == []
         assert [bug.id for bug in pool.episodes.take(9, in_order=False)] == ["b.3", "b.1"]
-        pool.episodes.stage(result(2, "invalid"))
-        pool.episodes.stage(result(0, tree="tree 3"))
+        pool.episodes.store(result(2, "invalid"))
+        pool.episodes.store(result(0, tree="tree 3"))
         assert pool.episodes.take(9, in_order=False) == []
         assert pool.episodes.fruitless() == 2
         assert [(e.number, e.status) for e in pool.episodes.records()] == [
@@ -69,7 +69,7 @@ def test_a_bug_that_sets_the_task_of_an_earlier_one_is_a_duplicate(tmp_path: Pat
     with open_curriculum(tmp_path) as pool:
         for name, task in {"a0": "t", "a1": "t", "a2": "u", "a3": "", "a4": "", "b0": "t"}.items():
             found = of(name[0], int(name[1]))
-            pool.episodes.stage(replace(found, figures=found.figures.model_copy(update={"task": task})))
+            pool.episodes.store(replace(found, figures=found.figures.model_copy(update={"task": task})))
         assert [bug.id for bug in pool.episodes.take(9, repository="a")] == ["a.0", "a.2", "a.3", "a.4"]
         assert [bug.id for bug in pool.episodes.take(9, repository="b")] == ["b.0"]
         assert pool.episodes.keys("a") == {"tree 0", "tree 2", "tree 3", "tree 4", "t", "u"}

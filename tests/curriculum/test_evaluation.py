@@ -14,7 +14,7 @@ def filled(folder: Path, solves: dict[str, list[str]]) -> Path:
     """A run with three bugs, of two strategies; policy -> for each bug the attempts, `+` for resolved."""
     with open_curriculum(folder) as pool:
         for number, strategy in enumerate(("removal", "removal", "history")):
-            pool.episodes.stage(valid(number, strategy))
+            pool.episodes.store(valid(number, strategy))
         pool.episodes.take(3)
         for policy, each in solves.items():
             for bug, said in zip(pool.bugs(), each, strict=True):

@@ -47,10 +47,10 @@ def test_what_is_stored_and_which_number_is_next(tmp_path: Path) -> None:
 
 def test_keys_that_were_read_hold_what_is_taken_later(tmp_path: Path) -> None:
     with open_curriculum(tmp_path) as pool:
-        pool.episodes.stage(of("a", 0))
+        pool.episodes.store(of("a", 0))
         pool.episodes.take(9, repository="a")
         assert pool.episodes.keys("a") == {"tree 0"} and pool.episodes.keys("b") == frozenset()
-        pool.episodes.stage(of("a", 1))
+        pool.episodes.store(of("a", 1))
         pool.episodes.take(9, repository="a")
         assert pool.episodes.keys("a") == {"tree 0", "tree 1"}
 
@@ -67,7 +67,7 @@ def step_in(folder: Path, rows: int) -> int:
     """What the questions of a step cost in a pool of so many episodes and attempts."""
     with open_curriculum(folder) as pool:
         for number in range(rows):
-            pool.episodes.stage(of("s", number, "invalid" if number % 4 else "valid"))
+            pool.episodes.store(of("s", number, "invalid" if number % 4 else "valid"))
             pool.attempts.add(attempt(number, "failing-tests", bug=f"s.{number // 8 * 8}"))
         pool.episodes.take(None, repository="s", in_order=False)
         with counted(pool) as cost:
@@ -78,7 +78,7 @@ def step_in(folder: Path, rows: int) -> int:
 def step(pool: Curriculum, rows: int) -> None:
     """One injection and one attempt: planned, stored, taken, credited."""
     assert pool.episodes.newest("s") == rows - 1 and pool.episodes.stored([("s", rows)]) == set()
-    pool.episodes.stage(of("s", rows, "invalid"))
+    pool.episodes.store(of("s", rows, "invalid"))
     pool.episodes.take(None, repository="s", in_order=False)
     number = pool.attempts.newest("s.0", "scripted") + 1
     pool.attempts.add(attempt(number, "resolved", bug="s.0"))

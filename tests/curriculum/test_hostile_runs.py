@@ -14,7 +14,7 @@ from benchmarks.hostile import Case, cases
 __all__ = ["finished", "selfplay", "shop", "together"]
 CASES = list(cases())
 EVERY = 8
-"""The fast tier plays every so many."""
+"""`make test` plays every so many."""
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +29,7 @@ def commands(selfplay: Command, tmp_path_factory: pytest.TempPathFactory) -> Ite
 @pytest.mark.parametrize(
     ("number", "case"),
     [
-        pytest.param(number, case, id=case.name, marks=[pytest.mark.long] if number % EVERY else [])
+        pytest.param(number, case, id=case.name, marks=pytest.mark.long if number % EVERY else pytest.mark.slow)
         for number, case in enumerate(CASES)
     ],
 )

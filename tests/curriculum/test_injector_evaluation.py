@@ -37,7 +37,7 @@ def stored(folder: Path, injections: Sequence[tuple[str, str, str]]) -> Path:
     """A run of injections: (prompt, how it ended, the solver's attempts at its bug, `+` for resolved)."""
     with open_curriculum(folder) as pool:
         for number, (prompt, end, _) in enumerate(injections):
-            pool.episodes.stage(injection(number, prompt, end))
+            pool.episodes.store(injection(number, prompt, end))
         pool.episodes.take(9, repository="s")
         for number, (_, _, attempts) in enumerate(injections):
             for attempt, mark in enumerate(attempts):

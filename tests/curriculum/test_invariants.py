@@ -28,7 +28,7 @@ def made(folder: Path) -> None:
     """A pool of two bugs, with an episode without one between them and two that are not taken yet."""
     with open_curriculum(folder) as pool:
         for one in (result(0), result(1, "invalid"), result(2), result(4), result(5, "gave_up")):
-            pool.episodes.stage(one)
+            pool.episodes.store(one)
         pool.episodes.take(9)
         pool.add_cost("bugs", 1.0, 1.0)
 
@@ -53,7 +53,7 @@ def test_episodes_played_from_outside_are_numbered_by_their_prompt(tmp_path: Pat
     for policy, broken in (("outside", False), ("scripted", True)):
         with open_curriculum(tmp_path / policy) as pool:
             pool.settle({"policy": policy})
-            pool.episodes.stage(result(300_000))
+            pool.episodes.store(result(300_000))
             pool.episodes.take(None, in_order=False)
         with (
             pytest.raises(CurriculumError, match=NUMBER) if broken else nullcontext(),

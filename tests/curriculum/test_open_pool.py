@@ -55,7 +55,7 @@ def test_a_killed_reader_leaves_a_copy_that_the_next_sandbox_backend_removes(tmp
 
 def test_reading_changes_nothing_while_another_process_works(tmp_path: Path) -> None:
     with open_curriculum(tmp_path) as writer:
-        writer.episodes.stage(result(0))
+        writer.episodes.store(result(0))
         writer.episodes.take(1)
         (tmp_path / "bugs" / "mine").mkdir()
         before = sums(tmp_path)
@@ -72,7 +72,7 @@ def test_reading_changes_nothing_while_another_process_works(tmp_path: Path) -> 
 
 def test_reading_a_finished_run_makes_no_file(tmp_path: Path) -> None:
     with open_curriculum(tmp_path) as pool:
-        pool.episodes.stage(result(0))
+        pool.episodes.store(result(0))
         pool.episodes.take(1)
     before = sums(tmp_path)
     with read_pool(tmp_path) as pool:
@@ -87,7 +87,7 @@ def test_what_a_killed_writer_committed_is_read(tmp_path: Path) -> None:
         "from pathlib import Path\nfrom curriculum.test_store import result\n"
         "from selfplay.curriculum import open_curriculum\n"
         f"with open_curriculum(Path({str(tmp_path)!r})) as pool:\n"
-        "    pool.episodes.stage(result(0)); pool.episodes.take(1); os.kill(os.getpid(), 9)\n"
+        "    pool.episodes.store(result(0)); pool.episodes.take(1); os.kill(os.getpid(), 9)\n"
     )
     subprocess.run([sys.executable, "-c", code], check=False, timeout=60)
     assert (tmp_path / "curriculum.sqlite-wal").stat().st_size > 0
@@ -132,7 +132,7 @@ def test_a_pool_of_the_first_version_is_read_and_goes_on(tmp_path: Path) -> None
 @pytest.mark.parametrize("version", MIGRATED)
 def test_a_pool_without_the_newest_index_is_read_and_goes_on(tmp_path: Path, version: int) -> None:
     with open_curriculum(tmp_path) as pool:
-        pool.episodes.stage(result(0))
+        pool.episodes.store(result(0))
         pool.episodes.take(9)
     with closing(sqlite3.connect(tmp_path / "curriculum.sqlite")) as database:
         database.execute("DROP INDEX taken_episodes")
@@ -173,7 +173,7 @@ def test_fields_of_a_later_version_are_kept(tmp_path: Path) -> None:
 def test_a_run_on_a_disk_that_cannot_be_written_to_is_read(tmp_path: Path) -> None:
     run = tmp_path / "run"
     with open_curriculum(run) as pool:
-        pool.episodes.stage(result(0))
+        pool.episodes.store(result(0))
         pool.episodes.take(1)
     script = (
         f"mount --bind {run} {run} && mount -o remount,ro,bind {run} && exec {sys.executable} -c "

@@ -18,7 +18,7 @@ def test_what_fixes_one_repository_binds_it_alone(tmp_path: Path) -> None:
         pool.add_repositories([FIRST, SECOND])
         for name in (FIRST, SECOND):
             pool.settle_repository(name, {"test": f"test {name}"})
-        pool.episodes.stage(replace(result(0), repository=FIRST))
+        pool.episodes.store(replace(result(0), repository=FIRST))
         pool.settle_repository(SECOND, {"test": "mended"})
         with pytest.raises(OtherSettings, match="made with repository pypi:a: test = 'test pypi:a', not 'other'"):
             pool.settle_repository(FIRST, {"test": "other"})
@@ -29,7 +29,7 @@ def test_what_fixes_one_repository_binds_it_alone(tmp_path: Path) -> None:
 def test_a_run_of_one_repository_keeps_its_settings_when_others_join(tmp_path: Path) -> None:
     with open_curriculum(tmp_path) as pool:
         pool.settle({"source": FIRST, "test": "one"})
-        pool.episodes.stage(replace(result(0), repository=FIRST))
+        pool.episodes.store(replace(result(0), repository=FIRST))
         with pytest.raises(OtherSettings, match="made with test = 'one', not 'two'"):
             pool.settle_repository(FIRST, {"test": "two"})
         pool.settle_repository(SECOND, {"test": "two"})
@@ -41,7 +41,7 @@ def test_a_row_for_each_repository(tmp_path: Path) -> None:
     with open_curriculum(tmp_path) as pool:
         pool.add_repositories([FIRST, SECOND])
         for number, (status, tree) in enumerate([("valid", "t"), ("invalid", "u"), ("valid", "t"), ("gave_up", "v")]):
-            pool.episodes.stage(replace(result(number, status, tree), repository=FIRST))
+            pool.episodes.store(replace(result(number, status, tree), repository=FIRST))
         pool.episodes.take(9, repository=FIRST)
         pool.add_cost(FIRST, 90.0, 1.0)
         pool.record_repository(FIRST, {"wanted": 5, "tests": 7})

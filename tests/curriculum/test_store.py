@@ -75,7 +75,7 @@ def test_any_order_of_completion_gives_the_same_pool(tmp_path: Path, seed: int) 
         shuffled = random.Random(order).sample(results, len(results))
         with open_curriculum(tmp_path / str(order)) as pool:
             for one in shuffled:
-                pool.episodes.stage(one)
+                pool.episodes.store(one)
                 pool.episodes.take(wanted)
             assert [bug.id for bug in pool.bugs()] == expected
             check_whole(pool)
@@ -91,7 +91,7 @@ def test_patience_ends_at_the_same_episode_in_any_order(tmp_path: Path) -> None:
     for number, order in enumerate((results, results[::-1])):
         with open_curriculum(tmp_path / str(number)) as pool:
             for one in order:
-                pool.episodes.stage(one)
+                pool.episodes.store(one)
                 pool.episodes.take(2, patience=5)
             assert [bug.id for bug in pool.bugs()] == ["b.0"] and pool.episodes.fruitless() == 5
             pool.episodes.take(2, patience=6)  # more patience goes on where it stopped
@@ -101,7 +101,7 @@ def test_patience_ends_at_the_same_episode_in_any_order(tmp_path: Path) -> None:
 def test_staged_bugs_wait_for_a_run_that_wants_more(tmp_path: Path) -> None:
     with open_curriculum(tmp_path) as pool:
         for number in range(3):
-            pool.episodes.stage(result(number))
+            pool.episodes.store(result(number))
         assert [bug.id for bug in pool.episodes.take(1)] == ["b.0"]
     with open_curriculum(tmp_path) as pool:
         assert pool.episodes.finished() == {0, 1, 2} and pool.episodes.count() == 1
@@ -111,9 +111,9 @@ def test_staged_bugs_wait_for_a_run_that_wants_more(tmp_path: Path) -> None:
 
 def test_a_gap_holds_back_what_comes_after_it(tmp_path: Path) -> None:
     with open_curriculum(tmp_path) as pool:
-        pool.episodes.stage(result(1))
+        pool.episodes.store(result(1))
         assert pool.episodes.take(1) == []
-        pool.episodes.stage(result(0, "gave_up"))
+        pool.episodes.store(result(0, "gave_up"))
         assert [bug.id for bug in pool.episodes.take(1)] == ["b.1"]
 
 
@@ -128,7 +128,7 @@ with open_curriculum(Path({folder!r})) as pool:
     for one in episodes(1):
         if one.number not in pool.episodes.finished():
             sys.stdin.readline()
-            pool.episodes.stage(one)
+            pool.episodes.store(one)
             pool.episodes.take(20)
             print("stored", flush=True)
     print("done", flush=True)
@@ -160,7 +160,7 @@ def test_a_kill_at_any_moment_leaves_a_pool_that_goes_on(tmp_path: Path) -> None
     """The same run, killed again and again until it gets to its end, comes to the same pool as one left alone."""
     with open_curriculum(tmp_path / "calm") as pool:
         for one in episodes(1):
-            pool.episodes.stage(one)
+            pool.episodes.store(one)
         pool.episodes.take(20)
         calm = pool.bugs()
     folder, rng, kills = tmp_path / "killed", random.Random(0), 0
@@ -183,7 +183,7 @@ def test_a_kill_at_any_moment_leaves_a_pool_that_goes_on(tmp_path: Path) -> None
 @pytest.mark.parametrize("moment", ["staged", "moved"])
 def test_the_steps_of_taking_a_bug_can_each_be_the_last(tmp_path: Path, moment: str) -> None:
     with open_curriculum(tmp_path) as pool:
-        pool.episodes.stage(result(0))
+        pool.episodes.store(result(0))
     if moment == "moved":
         (tmp_path / "bugs").mkdir()
         (tmp_path / "staging" / "000000").rename(tmp_path / "bugs" / "b.0")
@@ -195,7 +195,7 @@ def test_the_steps_of_taking_a_bug_can_each_be_the_last(tmp_path: Path, moment: 
 
 def test_what_a_kill_left_in_staging_goes_and_what_a_user_put_beside_the_bugs_stays(tmp_path: Path) -> None:
     with open_curriculum(tmp_path) as pool:
-        pool.episodes.stage(result(0))
+        pool.episodes.store(result(0))
         pool.episodes.take(1)
     (tmp_path / "staging" / "000001").mkdir(parents=True)
     (tmp_path / "bugs" / "mine").mkdir()
@@ -235,7 +235,7 @@ def test_settings_bind_once_an_episode_is_stored(tmp_path: Path) -> None:
     with open_curriculum(tmp_path) as pool:
         pool.settle({"source": "right", "seed": 0, "test": "make check"})
         pool.settle({"tree_hash": "t"})
-        pool.episodes.stage(result(0))
+        pool.episodes.store(result(0))
     with open_curriculum(tmp_path) as pool:
         pool.settle({"source": "right", "seed": 0, "test": "make check", "tree_hash": "t"})
         with pytest.raises(CurriculumError, match=f"{tmp_path} was made with seed = 0, not 1") as caught:
@@ -247,7 +247,7 @@ def test_a_run_of_a_version_without_groups_goes_on_without_them(tmp_path: Path) 
     """It recorded no `group`: each of its injector episodes had a prompt of its own."""
     with open_curriculum(tmp_path) as pool:
         pool.settle({"source": "s"})
-        pool.episodes.stage(result(0))
+        pool.episodes.store(result(0))
         with pytest.raises(CurriculumError, match=f"{tmp_path} was made with group = 1, not 4"):
             pool.settle({"source": "s", "group": 4})
         pool.settle({"source": "s", "group": 1})
@@ -273,7 +273,7 @@ def test_a_damaged_database_is_named(tmp_path: Path) -> None:
 def test_a_database_damaged_in_its_middle_is_named_and_its_bugs_stay(tmp_path: Path) -> None:
     with open_curriculum(tmp_path) as pool:
         for number in range(12):
-            pool.episodes.stage(result(number))
+            pool.episodes.store(result(number))
         pool.episodes.take(12)
     data = bytearray((tmp_path / "curriculum.sqlite").read_bytes())
     data[4096 * 2 :] = os.urandom(len(data) - 4096 * 2)
@@ -300,7 +300,7 @@ def test_a_full_disk_is_said_and_loses_nothing(tmp_path: Path) -> None:
         stored = 0
         with pytest.raises(CurriculumError, match=r"(?i)full|no space left"), open_curriculum(tmp_path) as pool:
             for number in range(1000):
-                pool.episodes.stage(result(number))
+                pool.episodes.store(result(number))
                 pool.episodes.take(1000)
                 stored = pool.episodes.count()
         assert stored >= 1
@@ -313,7 +313,7 @@ def test_a_full_disk_is_said_and_loses_nothing(tmp_path: Path) -> None:
 def test_the_summary_counts_by_hand(tmp_path: Path) -> None:
     with open_curriculum(tmp_path) as pool:
         for one in (result(0), result(1, "invalid"), result(2, "gave_up"), result(3, tree="tree 0"), result(4)):
-            pool.episodes.stage(one)
+            pool.episodes.store(one)
         pool.episodes.take(2)
         summary = summarise(pool)
     assert [(bug["id"], bug["episode"], bug["changed_lines"]) for bug in summary["bugs"]] == [
@@ -342,7 +342,7 @@ def test_an_empty_pool_has_a_summary(tmp_path: Path) -> None:
 def test_settings_of_an_earlier_version_bind_as_far_as_they_were_recorded(tmp_path: Path) -> None:
     with open_curriculum(tmp_path) as pool:
         pool.settle({"thresholds": {"min_passing_tests": 5}})
-        pool.episodes.stage(result(0))
+        pool.episodes.store(result(0))
     with open_curriculum(tmp_path) as pool:
         with pytest.raises(CurriculumError, match="was made with thresholds"):
             pool.settle({"thresholds": {"min_passing_tests": 6, "max_changed_files": 100}})
@@ -351,9 +351,9 @@ def test_settings_of_an_earlier_version_bind_as_far_as_they_were_recorded(tmp_pa
 
 def test_an_episode_whose_bug_is_taken_is_not_stored_again(tmp_path: Path) -> None:
     with open_curriculum(tmp_path) as pool:
-        pool.episodes.stage(result(0))
+        pool.episodes.store(result(0))
         pool.episodes.take(1)
-        pool.episodes.stage(result(0, "invalid"))
+        pool.episodes.store(result(0, "invalid"))
         assert [(e.number, e.status) for e in pool.episodes.records()] == [(0, "valid")]
         assert pool.episodes.waiting() == 0 and not list((tmp_path / "staging").iterdir())
 
@@ -368,7 +368,7 @@ def test_an_episode_whose_bug_is_taken_is_not_stored_again(tmp_path: Path) -> No
 def test_a_damaged_row_is_named(tmp_path: Path, damage: str, said: str) -> None:
     with open_curriculum(tmp_path) as pool:
         pool.settle({"seed": 0})
-        pool.episodes.stage(result(0))
+        pool.episodes.store(result(0))
         pool.episodes.take(1)
     with sqlite3.connect(tmp_path / "curriculum.sqlite") as database:
         database.execute(damage)

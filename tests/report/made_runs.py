@@ -74,7 +74,7 @@ def made_run(folder: Path, bugs: int = 3, *, attempts: int = 2, text: str = "") 
             for turn in range(attempts):
                 _try(pool, number, turn, number > 0 and turn < attempts - 1, text)
         figures = StoredEpisodeFigures(seconds=2.0, suite_runs=2)
-        pool.episodes.stage(EpisodeRecord(bugs, "history", "invalid", f"no {text} {LONG}", figures, "bug"))
+        pool.episodes.store(EpisodeRecord(bugs, "history", "invalid", f"no {text} {LONG}", figures, "bug"))
         pool.episodes.take(bugs + 1)
         if bugs and attempts:
             _promote(pool, text)
@@ -86,7 +86,7 @@ def _plant(pool: Curriculum, number: int, text: str) -> None:
     figures = StoredEpisodeFigures(seconds=4.0, files=(f"src/part{number}.py",), changed_lines=2, suite_runs=3, calls=2)
     record = EpisodeRecord(number, "removal", "valid", "", figures, None, f"tree {number}", artifact(number, text),
                            bug(number, text), trajectory=name)  # fmt: skip
-    pool.episodes.stage(record)
+    pool.episodes.store(record)
     _episode(pool, name, "injector", text)
 
 

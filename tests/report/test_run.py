@@ -39,7 +39,7 @@ def summary(tmp_path: Path) -> dict[str, Any]:
             figures = StoredEpisodeFigures(seconds=1.0)
             why = "" if failed else "nothing is left to change"
             result = EpisodeRecord(number, "removal", status, why, figures, failed_check=check)
-            pool.episodes.stage(result)
+            pool.episodes.store(result)
         pool.episodes.take(1)
         return {**FACTS, **summarise(pool), "cost": {}}
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from selfplay.rl.advantages import length_weighted
-from selfplay.rl.credit import CreditRules
+from selfplay.rl.credit.advantages import length_weighted
+from selfplay.rl.credit.rules import CreditRules
 from selfplay.update.errors import LearningError
 from selfplay.update.recipe import Recipe, recipe_of
 

@@ -25,7 +25,7 @@ def seen(bench):
     def look(script, *diffs, restore=(), **options):
         artifact = replace(looking(hand_made.artifact("c"), script), **options)
         run = bench("python", artifact, shared=RunCache()).run(diffs, restore=restore)
-        assert run.stage is None, run.error
+        assert run.failed_at is None, run.error
         return set(run.outcomes)
 
     return look
@@ -108,7 +108,7 @@ def test_a_diff_that_does_not_apply_is_typed(name, says, bench):
     text = getattr(artifact, name)
     place = bench("python", artifact)
     run = place.run((text,))
-    assert run.stage == "apply"
+    assert run.failed_at == "apply"
     assert run.error.startswith(says)
     assert place.inspect(diffs=(text,)).refusal == run.error
     assert place.meter.runs == 0

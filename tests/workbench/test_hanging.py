@@ -33,7 +33,7 @@ def test_a_stopped_agent_is_a_lost_sandbox(backend: Backend, worlds: dict[str, W
         bench.run()
     assert lost.value.cause == Cause.UNKNOWN and time.monotonic() - started < 30
     again = Workbench(killing, worlds["python"], hand_made.artifact("python"))  # type: ignore[arg-type]
-    assert again.run().stage is None
+    assert again.run().failed_at is None
 
 
 @pytest.fixture

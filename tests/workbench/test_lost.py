@@ -30,7 +30,7 @@ def test_a_lost_sandbox_is_raised_and_kept_nowhere(backend: Backend, worlds: dic
     with pytest.raises(SandboxLost, match="died"):
         bench.run(cause, restore=artifact.test_files)
     again = bench.run(cause, restore=artifact.test_files)
-    assert killing.struck == 1 and again.stage is None and again.failed
+    assert killing.struck == 1 and again.failed_at is None and again.failed
 
 
 @pytest.mark.parametrize("place", ["test_script.sh", "test_parser.py"])
@@ -39,23 +39,23 @@ def test_the_runs_that_artifacts_share_keep_no_loss(backend: Backend, worlds: di
     killing = Killing(backend, running(place))
     with pytest.raises(SandboxLost):
         run_of(killing, worlds["python"], artifact, cache).run()
-    assert run_of(killing, worlds["python"], artifact, cache).run().stage is None
+    assert run_of(killing, worlds["python"], artifact, cache).run().failed_at is None
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("place", "stage"), [("git', 'apply", "apply"), ("test_script.sh", "script"), ("test_parser.py", "parser")]
+    ("place", "step"), [("git', 'apply", "apply"), ("test_script.sh", "script"), ("test_parser.py", "parser")]
 )
 @pytest.mark.parametrize("times", [1, 2])
 def test_a_limit_is_believed_when_it_is_met_again(
-    backend: Backend, worlds: dict[str, World], place: str, stage: str, times: int
+    backend: Backend, worlds: dict[str, World], place: str, step: str, times: int
 ) -> None:
     artifact = hand_made.artifact("python")
     bench = run_of(Killing(backend, running(place, times), meet_limit), worlds["python"], artifact)
     run = bench.run((artifact.bug_inject,))
-    assert run.stage == (stage if times == 2 else None)
+    assert run.failed_at == (step if times == 2 else None)
     assert "more than its memory" in run.error if times == 2 else not run.error
-    assert bench.meter.runs == (0 if run.stage == "apply" else 2)  # both tries are paid for
+    assert bench.meter.runs == (0 if run.failed_at == "apply" else 2)  # both tries are paid for
 
 
 def test_a_limit_and_then_a_kill_is_no_verdict(backend: Backend, worlds: dict[str, World]) -> None:
@@ -83,7 +83,7 @@ def test_what_is_killed_twice_and_then_left_alone_is_not_believed(
     """On the code before, the second kill was a verdict, which the cache kept: every later episode was invalid."""
     bench = run_of(Killing(backend, running(place, 2), kill_inside), worlds["python"], hand_made.artifact("python"))
     run = bench.run()
-    assert run.stage is None and not run.failed and bench.meter.runs == 3
+    assert run.failed_at is None and not run.failed and bench.meter.runs == 3
 
 
 @pytest.mark.long
@@ -98,7 +98,7 @@ def test_where_everything_is_killed_nothing_is_believed(backend: Backend, worlds
     killing = Killing(backend, everywhere, kill_inside)
     with pytest.raises(SandboxLost, match="an idle program was killed too"):
         run_of(killing, worlds["python"], hand_made.artifact("python"), cache).run()
-    assert run_of(backend, worlds["python"], hand_made.artifact("python"), cache).run().stage is None
+    assert run_of(backend, worlds["python"], hand_made.artifact("python"), cache).run().failed_at is None
 
 
 @pytest.mark.slow
@@ -108,4 +108,4 @@ def test_a_process_inside_that_is_killed_once_is_not(backend: Backend, worlds: d
         Killing(backend, running("test_script.sh"), kill_inside), worlds["python"], hand_made.artifact("python")
     )
     run = bench.run()
-    assert run.stage is None and not run.failed and bench.meter.runs == 2
+    assert run.failed_at is None and not run.failed and bench.meter.runs == 2

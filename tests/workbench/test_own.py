@@ -5,10 +5,10 @@ from pathlib import Path
 import hand_made
 
 from selfplay.sandbox import Backend, Mount, World
+from selfplay.workbench.applying import apply_diffs, missing_files
 from selfplay.workbench.files import sums
 from selfplay.workbench.own import own_programs
 from selfplay.workbench.restoring import restore_files
-from selfplay.workbench.staging import apply_diffs, missing_files
 
 PROGRAMS = ("bash", "git", "sha256sum", "tar", "xargs", "rm", "touch")
 

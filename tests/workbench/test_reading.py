@@ -40,7 +40,7 @@ def test_one_budget_for_all_that_is_read(name: str, most: int, ask: Ask, monkeyp
     bounded = {"MOST_BYTES": ReadBudget(size=most), "MOST_FILES": ReadBudget(files=most)}[name]
     monkeypatch.setattr("selfplay.workbench.running.ReadBudget", lambda: bounded)
     run = ask(COMPILED)
-    assert run.stage == "script" and "it left more than may be read out of a sandbox" in run.error
+    assert run.failed_at == "script" and "it left more than may be read out of a sandbox" in run.error
 
 
 class Leaving:

@@ -48,13 +48,13 @@ def test_diffs_then_what_is_optional_then_restored_then_written(ask: Ask) -> Non
 def test_an_optional_diff_that_does_not_fit_changes_nothing(ask: Ask) -> None:
     diff = written(PRICES, "x = 1\n")
     run = ask(f"cat {PRICES}", diffs=[diff], optional=diff)
-    assert run.stage is None and not run.planted and set(run.outcomes) == {"x = 1"}
+    assert run.failed_at is None and not run.planted and set(run.outcomes) == {"x = 1"}
 
 
 def test_a_diff_that_does_not_apply_is_called_by_its_name(ask: Ask) -> None:
     diff = written(PRICES, "x = 1\n")
     run = ask("true", diffs=[diff, diff], names={diff: "the prediction"})
-    assert run.stage == "apply" and run.error.startswith("the prediction does not apply: ")
+    assert run.failed_at == "apply" and run.error.startswith("the prediction does not apply: ")
     assert ask("true", diffs=[diff, diff]).error.startswith("the diff does not apply: ")
 
 

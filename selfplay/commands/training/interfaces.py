@@ -2,11 +2,12 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 from selfplay.rollout.rollout import InjectorRollout, SolverRollout
 from selfplay.rollout.solver import ReadyBug
-from selfplay.update.crediting import Credited
+from selfplay.update.batch.crediting import Credited
+from selfplay.update.batch.figures import UpdateFigures
 
 
 class TrainerBackend(Protocol):
@@ -15,7 +16,7 @@ class TrainerBackend(Protocol):
     @property
     def version(self) -> int: ...
 
-    async def learn(self, rollouts: Sequence[Credited], step: int) -> dict[str, Any]:
+    async def learn(self, rollouts: Sequence[Credited], step: int) -> UpdateFigures:
         """Take the update of a step, unless a checkpoint has it; returns its figures."""
         ...
 

@@ -1,7 +1,8 @@
 """What a user sees of a training run: a step as a line, the newest weights."""
 
 from pathlib import Path
-from typing import Any
+
+from selfplay.update.batch.figures import UpdateFigures
 
 
 def newest_weights(out: Path) -> Path | None:
@@ -10,16 +11,17 @@ def newest_weights(out: Path) -> Path | None:
     return found[-1] if found else None
 
 
-def told(step: int, steps: int, figures: dict[str, Any], seconds: float) -> str:
+def told(step: int, steps: int, figures: UpdateFigures, seconds: float) -> str:
     """A step as a line of text."""
     parts = [f"step {step + 1} of {steps}"]
     for role, found in figures["rollouts"].items():
         reward = f", reward {found['reward']['mean']:+.2f}" if found["reward"] else ""
         parts.append(f"{role} {found['trained_on']} of {found['episodes']} teach{reward}")
-    if "nothing" in figures:
+    norm = figures["step"]
+    if norm is None:
         parts.append("nothing to learn, no update")
     else:
-        norm, both = figures["step"], figures["tokens"]["both"]
+        both = figures["tokens"]["both"]
         parts.append(f"loss {norm['loss']:.3g}, gradient {norm['gradient']:.3g}, ratio {both['ratio']:.3f}")
         parts.append(f"entropy {both['entropy']:.2f}")
     return "; ".join([*parts, f"{seconds:.0f} s"])

@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from selfplay.commands.injections import play_injection
 from selfplay.commands.training.interfaces import TrainerBackend
@@ -13,7 +12,8 @@ from selfplay.rollout.model_player import ModelPlayer
 from selfplay.rollout.rollout import InjectorRollout, SolverRollout
 from selfplay.rollout.runs import RepositoryRuns
 from selfplay.rollout.solver import ReadyBug, solver_rollout
-from selfplay.update.crediting import Credited
+from selfplay.update.batch.crediting import Credited
+from selfplay.update.batch.figures import UpdateFigures
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class LearnsHere:
     def version(self) -> int:
         return self.learner.version
 
-    async def learn(self, rollouts: Sequence[Credited], step: int) -> dict[str, Any]:
+    async def learn(self, rollouts: Sequence[Credited], step: int) -> UpdateFigures:
         return await asyncio.to_thread(self.learner.learn, rollouts, step)
 
     async def write(self) -> Path | None:

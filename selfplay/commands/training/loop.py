@@ -32,8 +32,8 @@ from selfplay.rollout.rollout import InjectorRollout, SolverRollout
 from selfplay.rollout.runs import RepositoryRuns
 from selfplay.rollout.scheduler import each_of
 from selfplay.rollout.solver import ReadyBug
-from selfplay.update.crediting import Credited, credited
-from selfplay.update.stored import taped
+from selfplay.update.batch.crediting import Credited, credited
+from selfplay.update.batch.stored import taped
 
 TRAINING = "training"
 """The name under which the attempts of the policy in training are filed, whatever its version."""
@@ -101,8 +101,9 @@ class Training:
             figures = await self.learner.learn(rollouts, step)
         with _timed(phases, "sync"):
             await self.engines.sync(self.learner)
-        figures |= self.repositories.figures(plan)
-        self.ledger.finish(step, {"number": step, "version": plan.version, **figures, "phases": phases})
+        of_each = self.repositories.figures(plan)
+        about = {"number": step, "version": plan.version, "phases": phases}
+        self.ledger.finish(step, {**about, **figures, **({"repositories": of_each} if of_each else {})})
         self.store()
         self.watcher.done(told(step, self.config.steps, figures, sum(phases.values())))
         self._idle_since = time.monotonic()

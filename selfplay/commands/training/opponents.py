@@ -13,7 +13,7 @@ from selfplay.loop.opponents import drawn
 from selfplay.policies.tokenizer import load_tokenizer
 from selfplay.rollout.players import Player, player_named
 from selfplay.rollout.runs import RepositoryRuns
-from selfplay.update.played import Played
+from selfplay.update.batch.played import Played
 
 Made = Mapping[str, tuple[str, int]]
 """A bug, or an episode's name -> the repository and the number of the episode."""

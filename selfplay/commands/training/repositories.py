@@ -9,7 +9,7 @@ is never benched.
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TypedDict
 
 from selfplay.commands.curricula import record_failure
 from selfplay.commands.curriculum import CurriculumWatcher, prepared_source
@@ -23,20 +23,37 @@ from selfplay.loop.ledger import Ledger, Planned
 from selfplay.loop.schedule import Injected, drawn, first_injection, groups_of, in_vain, injections
 from selfplay.repository import Prepared, Suite
 from selfplay.sandbox import Backend
+from selfplay.scripted.injector.impossible import too_few_tests
 
 Measured = dict[str, tuple[Prepared, Suite]]
 """Repository -> its prepared tree and measured suite."""
 
 
+class RepositoryFigures(TypedDict):
+    """`groups`: repository -> injector groups of a step; `benched`: how many are; `reasons`: why each of them is."""
+
+    groups: dict[str, int]
+    benched: int
+    reasons: dict[str, str]
+
+
 def prepared_sources(
-    orders: Sequence[Order], pool: Curriculum, ledger: Ledger, backend: Backend, watcher: CurriculumWatcher
+    orders: Sequence[Order],
+    pool: Curriculum,
+    ledger: Ledger,
+    backend: Backend,
+    watcher: CurriculumWatcher,
+    injects: bool = True,
 ) -> Measured:
-    """Prepare every repository. If there are several, a failing one is benched. Raises `SelfplayError` if none is
-    left."""
+    """Prepare every repository. If there are several, a failing one is benched, and so is one in which no bug can be
+    valid if the run `injects`. Raises `SelfplayError` if none is left."""
     found: Measured = {}
     for order in orders:
         try:
-            found[order.source] = prepared_source(order, pool, backend, watcher)
+            prepared, suite = prepared_source(order, pool, backend, watcher)
+            if injects:
+                refuse_too_few_tests(order, suite)
+            found[order.source] = prepared, suite
             ledger.usable(order.source)
         except SelfplayError as error:
             of_the_pool = isinstance(error, CurriculumError) and not isinstance(error, OtherSettings)
@@ -48,6 +65,16 @@ def prepared_sources(
     if not found:
         raise _all_benched(ledger.benched(len(ledger.finished())))
     return found
+
+
+def refuse_too_few_tests(order: Order, suite: Suite) -> None:
+    """Raises `TrainingError` if no bug in code with this suite can be valid."""
+    least = order.thresholds
+    if few := too_few_tests(suite, least.min_passing_tests, least.min_failing_tests):
+        raise TrainingError(
+            f"no bug of {order.source} can be valid: {few}",
+            "Lower injector.min_passing or injector.min_failing, or name another repository.",
+        )
 
 
 @dataclass(frozen=True)
@@ -100,14 +127,14 @@ class Repositories:
                 self.pool.record_repository(name, {"stopped": why})
                 self.say(f"{name}: {why}")
 
-    def figures(self, plan: Planned) -> dict[str, Any]:
+    def figures(self, plan: Planned) -> RepositoryFigures | None:
         """For a run on several repositories: each one's groups in a step, and which were benched and why."""
         if len(self.config.repositories) == 1:
-            return {}
+            return None
         members, out = self.config.injector.members, self.ledger.benched(plan.step)
         groups = Counter(name for name, _ in plan.injections)
         drawn_for = {name: episodes // members for name, episodes in groups.items()}
-        return {"repositories": {"groups": drawn_for, "benched": len(out), "reasons": out}}
+        return {"groups": drawn_for, "benched": len(out), "reasons": dict(out)}
 
 
 def _all_benched(out: Mapping[str, str]) -> TrainingError:

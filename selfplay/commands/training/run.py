@@ -79,7 +79,7 @@ def run_training(order: TrainOrder, backend: Backend, watcher: RunWatcher) -> di
             ledger.settle({ONLY: sorted(only)})  # new bugs may change what a prefix names
         settle_attempts(pool, TRAINING, player, config.solver.attempts)
         pool.settle_attempts(TRAINING, {ROLES: config.roles})
-        measured = prepared_sources(wanted, pool, ledger, backend, watcher)
+        measured = prepared_sources(wanted, pool, ledger, backend, watcher, config.injector.groups > 0)
         runner = stack.enter_context(asyncio.Runner())
         workers = stack.enter_context(Workers(one_per_core(config.workers)))
         stack.enter_context(relaxed_gc())

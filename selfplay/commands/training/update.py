@@ -3,7 +3,7 @@
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from selfplay.commands.result_folder import whole_folder
 from selfplay.loop.config import TrainConfig
@@ -12,10 +12,11 @@ from selfplay.policies.broadcast import WeightGroup, joined
 from selfplay.policies.rendezvous import Fact, Rendezvous
 from selfplay.train.model import Scorer, first_rank
 from selfplay.train.weights import engine_shapes, engine_weights, written_dtype
-from selfplay.update.crediting import Credited
+from selfplay.update.batch.crediting import Credited
+from selfplay.update.batch.figures import UpdateFigures
+from selfplay.update.batch.summary import rollout_figures
 from selfplay.update.errors import NothingToLearn
-from selfplay.update.policies import OnePolicy, PolicyByRole, TrainedPolicy
-from selfplay.update.summary import rollout_figures
+from selfplay.update.step.policies import OnePolicy, PolicyByRole, TrainedPolicy
 
 KEPT = 2
 """How many folders of weights are kept: an engine may still read the previous one."""
@@ -37,15 +38,15 @@ class Learner:
     def version(self) -> int:
         return self._policy.version
 
-    def learn(self, rollouts: Sequence[Credited], step: int) -> dict[str, Any]:
+    def learn(self, rollouts: Sequence[Credited], step: int) -> UpdateFigures:
         """Take the update of a step and store it; returns its figures. A step that the checkpoint has was updated
         before a kill and is not updated again.
 
         Raises `StepRefused` for a loss or gradient that is not finite, `TrainError` if nothing can be written."""
         if self._position.get("step") == step:
-            return dict(self._position["figures"])
+            return cast(UpdateFigures, dict(self._position["figures"]))  # from a checkpoint of this run
         try:
-            figures = self._policy.update(rollouts, self.config.recipe).to_json()
+            figures = self._policy.update(rollouts, self.config.recipe).figures()
         except NothingToLearn as error:
             return {"step": None, "nothing": error.message, "rollouts": rollout_figures(rollouts)}
         self._position = {"step": step, "figures": figures}

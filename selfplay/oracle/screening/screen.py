@@ -19,7 +19,7 @@ from selfplay.patches import FilePatch
 from selfplay.plain_text import decode
 from selfplay.sandbox import WORKDIR, Backend, Limits, Sandbox, SandboxError, SandboxGone
 from selfplay.untrusted_json import AnswerError, answer
-from selfplay.workbench.staging import DoesNotApply, apply_diffs
+from selfplay.workbench.applying import DoesNotApply, apply_diffs
 
 LOOK_SECONDS = 60.0
 _FIND = 'cd / && python=$(command -v python || command -v python3) || exit 127; exec "$python" -c "$@"'

@@ -55,9 +55,9 @@ def too_few_tests(suite: Suite, min_passing: int, min_failing: int) -> str:
     if suite.why:
         return ""
     if usable < min_passing:
-        return f"{said}, --min-passing asks for {min_passing}"
+        return f"{said}, and a bug needs {min_passing} (min-passing)"
     if usable <= min_failing:
-        return f"{said}, --min-failing asks for {min_failing} that fail and one that does not"
+        return f"{said}, and a bug needs {min_failing} that fail (min-failing) and one that does not"
     return ""
 
 

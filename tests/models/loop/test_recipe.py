@@ -11,7 +11,7 @@ from safetensors.torch import load_file
 
 from selfplay.commands.training.update import Learner
 from selfplay.loop.config import TrainConfig
-from selfplay.update.crediting import credited
+from selfplay.update.batch.crediting import credited
 from selfplay.update.recipe import Recipe
 
 BATCH = [

@@ -26,10 +26,10 @@ from selfplay.loop.ledger import Ledger
 from selfplay.policies.transformers_model import TransformersModel, TransformersOptions
 from selfplay.rollout import players
 from selfplay.sandbox import Backend
-from selfplay.update.crediting import Credited, credited
+from selfplay.update.batch.crediting import Credited, credited
 from selfplay.update.errors import LearningError
-from selfplay.update.policies import PolicyByRole
 from selfplay.update.recipe import Recipe
+from selfplay.update.step.policies import PolicyByRole
 
 ROLES = ("injector", "solver")
 EPISODES = (injector("i1", "valid", "b1"), injector("i2"), attempt("s1", "resolved"), attempt("s2"))

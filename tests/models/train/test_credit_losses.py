@@ -7,7 +7,7 @@ import torch
 from tiny_models import tiny_llama, uneven
 from torch import Tensor
 
-from selfplay.rl import corrections, losses, ratios
+from selfplay.rl.loss import corrections, losses, ratios
 from selfplay.train.model import ModelOptions, scorer_of
 from selfplay.train.packing import Example
 from selfplay.train.step import StepOptions, Tokens, Trainer

@@ -13,8 +13,8 @@ from selfplay.commands.credit import CreditOrder, credited_runs
 from selfplay.rollout.players import player_named
 from selfplay.train.model import ModelOptions, load_scorer
 from selfplay.train.step import StepOptions, Trainer
-from selfplay.update.crediting import Credited
-from selfplay.update.examples import SAMPLED, examples
+from selfplay.update.batch.crediting import Credited
+from selfplay.update.batch.examples import SAMPLED, examples
 from selfplay.update.recipe import Recipe
 
 FAST = ("--option=lr=3e-5", "--option=budget=4096", "--option=keep_activations=true", "--option=precision=fp32")

@@ -3,8 +3,8 @@
 from selfplay.train.lora import LoraOptions
 from selfplay.train.model import ModelOptions
 from selfplay.train.step import StepOptions
-from selfplay.update.one_update import model_options, step_options
 from selfplay.update.recipe import Recipe
+from selfplay.update.step.one_update import model_options, step_options
 
 
 def test_the_defaults_are_the_trainer_s() -> None:

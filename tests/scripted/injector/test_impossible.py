@@ -45,11 +45,11 @@ def test_an_ordinary_repository_is_possible() -> None:
 @pytest.mark.parametrize(
     ("asked", "known", "reason"),
     [
-        (task(tests=3), survey("shop.py"), "the suite has 3 usable tests, --min-passing asks for 5"),
+        (task(tests=3), survey("shop.py"), "the suite has 3 usable tests, and a bug needs 5 (min-passing)"),
         (
             task(tests=1, min_passing_tests=1),
             survey("shop.py"),
-            "the suite has 1 usable test, --min-failing asks for 1 that fail and one that does not",
+            "the suite has 1 usable test, and a bug needs 1 that fail (min-failing) and one that does not",
         ),
         (task(), survey(), "no Python function of the tree is reached by tests"),
         (task(), survey("shop.py", line=1), "no Python function of the tree is reached by tests"),
