@@ -29,12 +29,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 COSTLY = {"lab", "data", "calibrated", "src_layout", "bare", "suite", "wheel"}
 """Fixtures that build something, measure a suite or calibrate a bug: three seconds and more, once a worker. A test
-that needs one is slow, whichever of them happens to be first."""
+that needs one is slow, whichever of them happens to be first; so is one on a Docker engine."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if COSTLY & set(getattr(item, "fixturenames", ())):
+        if item.get_closest_marker("docker") or COSTLY & set(getattr(item, "fixturenames", ())):
             item.add_marker(pytest.mark.slow)
     marked = [item for item in items if item.get_closest_marker("docker")]
     if marked and os.environ.get("SELFPLAY_TEST_DOCKER") != "required" and not engine_answers():
