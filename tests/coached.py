@@ -104,10 +104,10 @@ def coached_player(path: Path, plans: Mapping[str, Iterable[Lines]], most: int =
 class CoachedByRole:
     """Two coached models, each with the weights of its role: what an engine with an adapter for each samples."""
 
-    def __init__(self, of_roles: Mapping[str, Coached]) -> None:
+    def __init__(self, of_roles: Mapping[str, "Coached | CoachedBySeed"]) -> None:
         self.name, self.context, self._of_roles = "coached", 4096, of_roles
 
-    def session(self, role: str, name: str) -> Coached:
+    def session(self, role: str, name: str) -> "Coached | CoachedBySeed":
         return self._of_roles[role]
 
     async def sample(self, prompt: Sequence[int], sampling: Sampling, stop: Sequence[int]) -> Sample:
@@ -205,5 +205,21 @@ def coached_by_seed(path: Path, lines: Mapping[str, Sequence[str]], most: int = 
         model = AutoModelForCausalLM.from_pretrained(path, dtype=torch.float32).eval()
         chat = ChatFormat(load_tokenizer(str(path)))
         return TokenSide(CoachedBySeed(model, chat, lines, 4096), chat)
+
+    return ModelPlayer("coached:m", opened, PlayOptions(episodes=2, calls=2, max_tokens=most))
+
+
+def coached_by_role_and_seed(path: Path, lines: Mapping[str, Sequence[str]], most: int = 4) -> ModelPlayer:
+    """As `coached_by_seed`, with a model for each role."""
+
+    async def opened() -> TokenSide:
+        torch.set_num_threads(1)
+        chat = ChatFormat(load_tokenizer(str(path)))
+        models = {
+            role: AutoModelForCausalLM.from_pretrained(path, dtype=torch.float32).eval()
+            for role in ("injector", "solver")
+        }
+        found = {role: CoachedBySeed(one, chat, lines, 4096) for role, one in models.items()}
+        return TokenSide(CoachedByRole(found), chat)
 
     return ModelPlayer("coached:m", opened, PlayOptions(episodes=2, calls=2, max_tokens=most))

@@ -9,10 +9,11 @@ from pathlib import Path
 from safetensors.torch import load_file
 
 
-def apart(one: Path, other: Path, before: Path) -> float:
-    """`one` and `other`: folders of runs, each with weights of the same version; `before`: that of the first model."""
+def apart(one: Path, other: Path, before: Path, role: str = "") -> float:
+    """`one` and `other`: folders of runs, each with weights of the same version; `before`: that of the first model.
+    `role`: whose weights, where each role has its own."""
     name = max(path.name for path in (one / "weights").iterdir())
-    mine, theirs = (load_file(folder / "weights" / name / "model.safetensors") for folder in (one, other))
+    mine, theirs = (load_file(folder / "weights" / name / role / "model.safetensors") for folder in (one, other))
     start = load_file(before / "model.safetensors")
     between = sum(float((mine[key] - theirs[key]).abs().sum()) for key in mine)
     return between / sum(float((mine[key] - start[key].float()).abs().sum()) for key in mine)

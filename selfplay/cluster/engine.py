@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from selfplay.agent.model import ModelError, Sample, Sampling
 from selfplay.policies.rendezvous import Fact, Rendezvous
-from selfplay.rollout.model_player import Opened, Receiving, Reloadable, TokenEngine, TokenSide
+from selfplay.rollout.model_player import Opened, PerEpisodeModel, Receiving, Reloadable, TokenEngine, TokenSide
 
 
 @dataclass(frozen=True)
@@ -62,13 +62,15 @@ class EngineActor:
             return self._facts
 
     async def sample(
-        self, prompt: Sequence[int], sampling: Sampling, stop: Sequence[int], least: int
+        self, prompt: Sequence[int], sampling: Sampling, stop: Sequence[int], least: int, role: str, episode: str
     ) -> Sample | ModelError | NotReady:
-        """Like `TokenModel.sample`, with weights of version `least` or later."""
-        if self._engine is None or self._version is None or self._version < least:
+        """Like `TokenModel.sample`, in this role and episode, with weights of version `least` or later."""
+        engine = self._engine
+        if engine is None or self._version is None or self._version < least:
             return NotReady()
         try:
-            return await self._engine.sample(prompt, sampling, stop)
+            model = engine.session(role, episode) if isinstance(engine, PerEpisodeModel) else engine
+            return await model.sample(prompt, sampling, stop)
         except ModelError as error:
             return error
 

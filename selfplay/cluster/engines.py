@@ -195,20 +195,22 @@ class RemoteEngine:
     least: int = 0
 
     def session(self, role: str, name: str) -> TokenModel:
-        """The model for the episode of this name; the same for all roles."""
-        return _Session(self, self.name, self.context, zlib.crc32(name.encode()))
+        """The model for the episode of this name, in this role."""
+        return _Session(self, self.name, self.context, role, name)
 
     def at_least(self, version: int) -> None:
         """From now on, engines with older weights than this version refuse requests."""
         self.least = max(self.least, version)
 
-    async def sample(self, prompt: Sequence[int], sampling: Sampling, stop: Sequence[int], first: int = 0) -> Sample:
-        """Tokens after `prompt`, from engine `first` or the next ready one. Raises `ModelError`."""
-        until, turn = asyncio.get_running_loop().time() + NO_ENGINE, first
+    async def sample(
+        self, prompt: Sequence[int], sampling: Sampling, stop: Sequence[int], role: str = "", episode: str = ""
+    ) -> Sample:
+        """Tokens after `prompt`, from the episode's engine or the next ready one. Raises `ModelError`."""
+        until, turn = asyncio.get_running_loop().time() + NO_ENGINE, zlib.crc32(episode.encode())
         while True:
             actor, why = self.actors[turn % len(self.actors)], "it does not have the current weights"
             try:
-                call = actor.sample.remote(tuple(prompt), sampling, tuple(stop), self.least)
+                call = actor.sample.remote(tuple(prompt), sampling, tuple(stop), self.least, role, episode)
                 found = await answered(call, SAMPLE_SECONDS)
             except ActorLost as error:
                 found, why = NotReady(), str(error)
@@ -232,7 +234,8 @@ class _Session:
     engine: RemoteEngine
     name: str
     context: int
-    first: int
+    role: str
+    episode: str
 
     async def sample(self, prompt: Sequence[int], sampling: Sampling, stop: Sequence[int]) -> Sample:
-        return await self.engine.sample(prompt, sampling, stop, self.first)
+        return await self.engine.sample(prompt, sampling, stop, self.role, self.episode)

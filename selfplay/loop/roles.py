@@ -19,8 +19,12 @@ def refused_roles(config: "TrainConfig") -> list[tuple[bool, str]]:
         ("lora_rank" in config.play, "play.lora_rank is set by recipe.lora_rank: leave it out"),
         (rank == 0, "roles is separate and recipe.lora_rank is 0: the separate adapters need a rank"),
         (
-            config.cluster is not None,
-            "roles is separate, which needs one process: a cluster samples and trains only one model",
+            config.cluster is not None and config.cluster.trainers > 1,
+            "roles is separate, whose adapters share their frozen weights on one rank: set cluster.trainers=1",
+        ),
+        (
+            config.cluster is not None and config.cluster.weights == "broadcast",
+            "roles is separate, whose adapters go to the engines as files: set cluster.weights=files",
         ),
         (
             config.injector.groups == 0 or config.solver.bugs == 0,

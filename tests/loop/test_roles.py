@@ -17,8 +17,12 @@ SEPARATE = ("roles=separate", "recipe.lora_rank=16")
     [
         (["roles=separate"], "recipe.lora_rank is 0: the separate adapters need a rank"),
         (
-            [*SEPARATE, "cluster={}"],
-            "roles is separate, which needs one process: a cluster samples and trains only one model",
+            [*SEPARATE, "cluster={trainers: 2}"],
+            "roles is separate, whose adapters share their frozen weights on one rank: set cluster.trainers=1",
+        ),
+        (
+            [*SEPARATE, "cluster={weights: broadcast}"],
+            "roles is separate, whose adapters go to the engines as files: set cluster.weights=files",
         ),
         ([*SEPARATE, "injector.groups=0"], "only one role is trained: leave it shared"),
         ([*SEPARATE, "solver.bugs=0", "recipe.valid=consistency"], "only one role is trained: leave it shared"),

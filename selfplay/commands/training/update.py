@@ -74,7 +74,9 @@ class Learner:
         return target
 
     def facts(self) -> list[Fact]:
-        """The tensors that `send` sends, in its order."""
+        """The tensors that `send` sends, in its order; none for adapters, which go as files."""
+        if not isinstance(self._policy, OnePolicy):
+            return []
         dtype = str(self._dtype).removeprefix("torch.")
         return [(name, dtype, shape) for name, shape in engine_shapes(self._scorer).items()]
 
@@ -101,7 +103,7 @@ class Learner:
 
     @property
     def _scorer(self) -> Scorer:
-        """The model to send: only one, since separate roles have no cluster."""
+        """The model to send; the adapters of separate roles go as files."""
         assert isinstance(self._policy, OnePolicy)
         return self._policy.scorer
 

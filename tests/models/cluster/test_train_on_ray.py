@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from coached import coached_by_seed
+from coached import coached_by_role_and_seed, coached_by_seed
 from recorded import messages
 from watching import Watcher, actors
 from weights_apart import apart
@@ -141,6 +141,35 @@ def test_steps_overlap_as_far_as_staleness_allows(shop: Path, tiny: Path, backen
     assert max(behind) <= 1
     with read_pool(out) as pool:
         assert Counter(one.number for one in pool.episodes.records()) == Counter(range(12))
+
+
+@pytest.mark.slow
+def test_each_role_has_its_adapter_also_on_ray(
+    shop: Path, tiny: Path, backend: Backend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two engines sample either role with its own adapter, and the trainer and an engine are killed: both adapters are
+    those of one process. What sampled is what is trained: the ratios of both roles are 1 at a tiny learning rate."""
+    kinds = {"transformers": lambda model, options: coached_by_role_and_seed(tiny, LINES)}
+    monkeypatch.setattr(players, "KINDS", kinds)
+    recipe = {"lr": 1e-5, "budget": 4096, "precision": "fp32", "lora_rank": 2}
+    one, ray, struck = tmp_path / "one", tmp_path / "ray", list[str]()
+
+    def strike(line: str) -> None:
+        for said, kind in (("injector 2", "EngineActor"), ("step 1", "RankActor")):
+            if line.startswith(said) and kind not in struck:
+                struck.append(kind)
+                kill_one(kind)
+
+    separate = {"roles": "separate", "recipe": recipe}
+    run_training(TrainOrder(config(shop, tiny, **separate), one), backend, Watcher())
+    run_training(TrainOrder(config(shop, tiny, **separate, **CLUSTER), ray), backend, Watcher(strike))
+    assert len(struck) == 2 and what_came(ray) == what_came(one)
+    learned = [step for step in steps_of(ray) if "nothing" not in step]
+    assert learned and {role for step in learned for role in step["steps"]} == {"injector", "solver"}
+    for step in learned:
+        for role in step["steps"]:
+            assert abs(step["tokens"][role]["ratio"] - 1) < 1e-3
+    assert apart(ray, one, tiny, "injector") < SAME and apart(ray, one, tiny, "solver") < SAME
 
 
 def kill_one(kind: str) -> None:
