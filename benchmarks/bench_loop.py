@@ -39,6 +39,7 @@ from selfplay.loop.machine import Cluster
 from selfplay.rollout.rollout import InjectorKey, InjectorOutcome, InjectorRollout, Rollout
 from selfplay.rollout.runs import RepositoryRuns
 from selfplay.rollout.scheduler import relaxed_gc
+from selfplay.rollout.stored import with_file
 from selfplay.sandbox.workers import Workers
 from selfplay.update.batch.crediting import Credited
 from selfplay.update.batch.figures import UpdateFigures
@@ -63,7 +64,7 @@ class HostOfNothing:
     async def inject(self, repository: str, number: int, known: frozenset[str], least: int) -> InjectorRollout:
         assert self._rollout is not None
         await asyncio.sleep(SECONDS)
-        return replace(self._rollout, task=replace(self._rollout.task, number=number))
+        return with_file(replace(self._rollout, task=replace(self._rollout.task, number=number)))
 
     async def close(self) -> None:
         """It holds nothing."""

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from selfplay.commands.training.choice import TRAINING
 from selfplay.commands.training.lines import newest_weights
-from selfplay.commands.training.loop import TRAINING
 from selfplay.curriculum import read_pool
 
 ROLES = ("injector", "solver")

@@ -4,9 +4,11 @@ from array import array
 from collections.abc import Sequence
 from typing import Any
 
-from selfplay.agent.model import Message
-from selfplay.agent.tape import Segment
+from selfplay.agent.actions import Finish
+from selfplay.agent.model import Message, Sample, Usage
+from selfplay.agent.tape import Segment, Tape
 from selfplay.agent.taped import TapedAnswer
+from selfplay.agent.trajectory import Record, Trajectory
 from selfplay.rl.credit.rules import CreditedEpisode
 from selfplay.update.batch.played import Played
 
@@ -45,3 +47,14 @@ def injector(name: str, outcome: Any = "invalid", bug: str = "", group: str = "s
 
 def attempt(name: str, outcome: Any = "failed", bug: str = "b1") -> CreditedEpisode:
     return CreditedEpisode("solver", bug, outcome, bug, name=name)
+
+
+def taped_trajectory(role: str = "injector") -> Trajectory:
+    """An episode of two answers, taped as a conversation tapes it. 0.1 is no float32."""
+    tape = Tape(role)
+    tape.add([5, 6, 7])
+    tape.sampled(Sample((8, 9), (-0.1, -2.3), False, (5, 6, 7), (0, 0)))
+    tape.sampled(Sample((12,), (-0.7,), False, (5, 6, 7, 8, 9, 10, 11), (0, 1)))
+    told = (Message("system", "repair"), Message("assistant", "one"), Message("user", "two"), Message("assistant", "3"))
+    record = Record((told,), tape.segments(), usage=Usage(completion_tokens=3))
+    return Trajectory(role, "m", Finish.SUBMITTED, record=record)

@@ -109,8 +109,19 @@ class EpisodeFigures:
 
 
 def save(trajectory: Trajectory, path: Path, rollout: Mapping[str, Any] | None = None) -> None:
-    """Write the trajectory as JSON lines, atomically; compressed when the name ends with `.zst`. `rollout`: facts about
-    its rollout for the first line."""
+    """Write the trajectory's file, atomically; compressed when the name ends with `.zst`. `rollout`: as in
+    `encoded`."""
+    save_encoded(encoded(trajectory, rollout, packed=path.suffix == ".zst"), path)
+
+
+def save_encoded(data: bytes, path: Path) -> None:
+    """Write the file of a trajectory that is encoded already, atomically."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(path, data)
+
+
+def encoded(trajectory: Trajectory, rollout: Mapping[str, Any] | None = None, packed: bool = True) -> bytes:
+    """The trajectory as JSON lines. `rollout`: facts about its rollout for the first line. `packed`: compressed."""
     segments = [segment_line(segment) for segment in trajectory.record.segments]
     bare = replace(trajectory, steps=(), record=replace(trajectory.record, segments=()))
     fields = {name: value for name, value in _plain(bare).items() if name != "steps"}
@@ -118,8 +129,7 @@ def save(trajectory: Trajectory, path: Path, rollout: Mapping[str, Any] | None =
     head = {"format": FORMAT, **({"rollout": rollout} if rollout else {}), **fields}
     lines = [head, *map(_plain, trajectory.steps), *segments]
     data = "".join(json.dumps(line, default=repr) + "\n" for line in lines).encode()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(path, zstandard.compress(data) if path.suffix == ".zst" else data)
+    return zstandard.compress(data) if packed else data
 
 
 def _plain(value: Any) -> Any:

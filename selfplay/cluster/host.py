@@ -20,6 +20,7 @@ from selfplay.rollout.injector import InjectorRun
 from selfplay.rollout.rollout import InjectorRollout, SolverRollout
 from selfplay.rollout.runs import RepositoryRuns
 from selfplay.rollout.solver import ReadyBug, make_ready, solver_rollout
+from selfplay.rollout.stored import with_file
 from selfplay.sandbox.owners import marked
 
 MOST_BUGS = 64
@@ -105,7 +106,8 @@ class HostActor:
         try:
             runs = self._opened(least)
             own = (await runs.of(repository)).injecting
-            return await runs.inject(replace(own, is_known=known.__contains__), number)
+            rollout = await runs.inject(replace(own, is_known=known.__contains__), number)
+            return await asyncio.to_thread(with_file, rollout)
         except SelfplayError as error:
             return error
 
@@ -121,7 +123,7 @@ class HostActor:
             self._ready.move_to_end(bug.id)
             while len(self._ready) > MOST_BUGS:
                 self._ready.popitem(last=False)
-            return await solver_rollout(solving, ready, number)
+            return await asyncio.to_thread(with_file, await solver_rollout(solving, ready, number))
         except SelfplayError as error:
             return error
         except Exception as error:

@@ -5,7 +5,7 @@ import logging
 import os
 import socket
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -139,7 +139,7 @@ class RemoteLearner:
 
     async def learn(self, rollouts: Sequence[Credited], step: int) -> UpdateFigures:
         """Take the update of a step, restarting ranks that die; returns its figures."""
-        given = ray.put(list(rollouts))
+        given = ray.put([one if one.teaches else _without_tape(one) for one in rollouts])
         figures: UpdateFigures
         async with self.resting:
             figures, self.version = await self._again("learn", given, step)
@@ -190,6 +190,11 @@ class RemoteLearner:
         """The results of all ranks. Raises the first error that a rank returns, while others may still wait for it in a
         collective, and `ActorLost`."""
         return await all_of([_asked(getattr(actor, what).remote(*given), seconds) for actor in self._actors])
+
+
+def _without_tape(one: Credited) -> Credited:
+    """An episode without gradient needs no tokens, only to be counted."""
+    return replace(one, played=replace(one.played, segments=()))
 
 
 async def _asked(call: Any, seconds: float) -> Any:

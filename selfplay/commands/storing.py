@@ -6,11 +6,11 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from selfplay.agent.trajectory import Trajectory, save
+from selfplay.agent.trajectory import Trajectory, encoded, save_encoded
 from selfplay.curriculum import Attempt, AttemptFigures, Curriculum, EpisodeRecord, StoredEpisodeFigures
 from selfplay.curriculum.attempts import attempt_trajectory
 from selfplay.curriculum.crediting import ENDING, injection_name
-from selfplay.rollout.rollout import InjectorRollout, SolverKey, SolverOutcome, SolverRollout
+from selfplay.rollout.rollout import InjectorRollout, K, Out, Rollout, SolverKey, SolverOutcome, SolverRollout
 from selfplay.rollout.stored import header
 from selfplay.sandbox.owners import remove
 
@@ -108,8 +108,8 @@ def _played(trajectory: Trajectory) -> dict[str, Any]:
     }
 
 
-def _save(rollout: InjectorRollout | SolverRollout, path: Path) -> None:
-    save(rollout.trajectory, path, rollout=header(rollout))
+def _save(rollout: Rollout[K, Out], path: Path) -> None:
+    save_encoded(rollout.file or encoded(rollout.trajectory, header(rollout)), path)
 
 
 def keep_original(write: Callable[[Path], None], target: Path, anew: bool) -> None:

@@ -1,6 +1,6 @@
 """A rollout: one episode of a role from start to outcome, as a value. Storing it is the caller's job."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Generic, Literal, TypeVar
 
 from selfplay.agent import Trajectory
@@ -89,11 +89,13 @@ Out = TypeVar("Out", InjectorOutcome, SolverOutcome)
 
 @dataclass(frozen=True)
 class Rollout(Generic[K, Out]):
-    """One episode (`trajectory`) of a `task`, its `outcome`, and the `group` of episodes it is compared with."""
+    """One episode (`trajectory`) of a `task`, its `outcome`, and the `group` of episodes it is compared with. `file`:
+    what its trajectory's file will hold, if it was encoded where it was played (`stored.with_file`)."""
 
     trajectory: Trajectory
     task: K
     outcome: Out
+    file: bytes = field(default=b"", repr=False, compare=False)
 
     @property
     def group(self) -> str:

@@ -6,19 +6,19 @@ is refused, since a field of it means something else.
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
 from selfplay.agent import Trajectory
-from selfplay.agent.trajectory import HOLDS, TrajectoryError, load_with_rollout
+from selfplay.agent.trajectory import HOLDS, TrajectoryError, encoded, load_with_rollout
 from selfplay.artifact.decoding import typed
 from selfplay.artifact.reading import UntrustedDataError
 from selfplay.curriculum.records import Status
 from selfplay.formatting import shortened
-from selfplay.rollout.rollout import FORMAT, InjectorRollout, SolverRollout
+from selfplay.rollout.rollout import FORMAT, K, Out, Rollout
 
 LEFT_TO_THE_POOL = ("artifact", "bug", "diff")
 """Outcome fields that are in the pool's folders and so are not repeated in the trajectory file."""
@@ -108,10 +108,15 @@ class StoredRollout:
     header: Header
 
 
-def header(rollout: InjectorRollout | SolverRollout) -> dict[str, Any]:
+def header(rollout: Rollout[K, Out]) -> dict[str, Any]:
     """What the first line of the trajectory's file records of its rollout."""
     outcome = {name: value for name, value in vars(rollout.outcome).items() if name not in LEFT_TO_THE_POOL}
     return {"format": FORMAT, "task": asdict(rollout.task), "group": rollout.group, "outcome": outcome}
+
+
+def with_file(rollout: Rollout[K, Out]) -> Rollout[K, Out]:
+    """The rollout with its trajectory's file encoded: half of what storing costs, so hosts of a cluster do it."""
+    return replace(rollout, file=encoded(rollout.trajectory, header(rollout)))
 
 
 def load_rollout(path: Path) -> StoredRollout:

@@ -21,8 +21,8 @@ from selfplay.cluster.weights import Broadcast, Folder, Weights
 from selfplay.commands.curriculum import prepared_here
 from selfplay.commands.injections import play_injection
 from selfplay.commands.order import Order
+from selfplay.commands.training.choice import TRAINING
 from selfplay.commands.training.interfaces import InferenceBackend, RolloutBackend, TrainerBackend, TrainWatcher
-from selfplay.commands.training.loop import TRAINING
 from selfplay.commands.training.request import Known, TrainOrder, curriculum_order, repository_runs
 from selfplay.commands.training.update import Learner
 from selfplay.loop.machine import Cluster

@@ -15,6 +15,8 @@ from selfplay.commands.attempts import lost_attempt, play_attempts
 from selfplay.commands.injections import Injector, stored_injections
 from selfplay.commands.storing import store_attempt
 from selfplay.commands.training.bugs import ReadyBugs
+from selfplay.commands.training.choice import TRAINING, Choice, made
+from selfplay.commands.training.held import Holding
 from selfplay.commands.training.interfaces import InferenceBackend, RolloutBackend, TrainerBackend, TrainWatcher
 from selfplay.commands.training.lines import told
 from selfplay.commands.training.opponents import Opponent
@@ -25,7 +27,7 @@ from selfplay.loop.config import TrainConfig
 from selfplay.loop.errors import TrainingError
 from selfplay.loop.ledger import Attempted, Ledger, Planned
 from selfplay.loop.pipeline import pipelined
-from selfplay.loop.schedule import Injected, next_attempts, shuffled_bugs
+from selfplay.loop.schedule import Injected
 from selfplay.rollout.injector import injector_key
 from selfplay.rollout.retries import Control, control_in
 from selfplay.rollout.rollout import InjectorRollout, SolverRollout
@@ -35,10 +37,6 @@ from selfplay.rollout.solver import ReadyBug
 from selfplay.update.batch.crediting import Credited, credited
 from selfplay.update.batch.stored import taped
 
-TRAINING = "training"
-"""The name under which the attempts of the policy in training are filed, whatever its version."""
-ONLY = "only"
-"""The ledger's setting with the ids of the bugs from which old ones are drawn; None: all."""
 TRIES = 2
 """Tries of an attempt that fails with an internal error."""
 IN_VAIN = 8
@@ -66,9 +64,13 @@ class Training:
     opponent: Opponent | None = None
     _idle_since: float = field(default_factory=time.monotonic)
     _bugs: ReadyBugs = field(init=False)
+    _own: Holding = field(init=False)
+    _choice: Choice = field(init=False)
 
     def __post_init__(self) -> None:
+        self._own = Holding(self.plays, self.pool)
         self._bugs = ReadyBugs(self.pool, self.runs, self.watcher.say)
+        self._choice = Choice(self.config, self.pool, self.ledger, self._bugs)
 
     async def run(self) -> None:
         """Play and learn until the last step is finished."""
@@ -84,10 +86,10 @@ class Training:
         await self._inject(step, plan.injections)
         attempts = plan.attempts
         if attempts is None:
-            attempts = await self._chosen(step, plan.injections)
+            attempts = await self._choice.chosen(step, plan.injections)
             self.ledger.choose(step, attempts)
         others = self.opponent
-        opposed = others.attempted(self._made(plan.injections)) if others is not None else frozenset()
+        opposed = others.attempted(made(self.pool, plan.injections)) if others is not None else frozenset()
         await self._attempt(step, attempts, opposed)
         await self._bugs.promote({bug for bug, _ in attempts}, self.config.solver.second_order)
         return replace(plan, attempts=attempts)
@@ -129,7 +131,7 @@ class Training:
 
         async def play(number: int) -> InjectorRollout:
             others = self.opponent
-            plays = others.plays if others is not None and others.injects(name, number) else self.plays
+            plays = others.plays if others is not None and others.injects(name, number) else self._own
             return await plays.inject(name, number, step)
 
         return Injector(name, run.player.name, play, partial(injector_key, run))
@@ -147,43 +149,6 @@ class Training:
         for name in self.runs:
             self.pool.episodes.take(None, repository=name, in_order=False)
 
-    async def _chosen(self, step: int, played: Injected) -> Attempted:
-        """The attempts of a step: at its own new bugs, and at old ones."""
-        new = self._made(played)
-        await self._bugs.read(new.keys())
-        fresh = [bug for bug in new if bug in self._bugs.ready]
-        old = await self._old(step, new.keys(), self.config.solver.bugs - len(fresh))
-        planned = self.ledger.open_attempts()  # nothing is awaited from here on, since other steps choose concurrently
-        return [(bug, number) for bug in [*fresh, *old] for number in self._numbers(bug, planned)]
-
-    async def _old(self, step: int, new: Set[str], room: int) -> list[str]:
-        """Up to `room` old bugs, in the step's random order. One that cannot be attempted is skipped; only drawn bugs
-        are read."""
-        found = list[str]()
-        order = shuffled_bugs(self._olds() - new, self.config.seed, step) if room > 0 else []
-        while order and len(found) < room:
-            some, order = order[: room - len(found)], order[room - len(found) :]
-            await self._bugs.read(set(some))
-            found += [bug for bug in some if bug in self._bugs.ready]
-        return found
-
-    def _olds(self) -> Set[str]:
-        """The bugs that may be drawn: all, or those that the run names and their second-order bugs."""
-        named: list[str] | None = self.ledger.recorded(ONLY)
-        if named is None:
-            return self.pool.orders().keys()
-        return {*named, *(bug for bug, root in self.pool.attempts.roots().items() if root in named)}
-
-    def _made(self, injections: Injected) -> dict[str, tuple[str, int]]:
-        """Bug -> the injection that made it."""
-        wanted, gave = set(injections), self.pool.episodes.gave()
-        return {bug: episode for episode, bug in gave.items() if episode in wanted}
-
-    def _numbers(self, bug: str, planned: Attempted) -> range:
-        """The numbers of the next attempts, above the stored and the planned ones."""
-        taken = [self.pool.attempts.newest(bug, TRAINING), *(number for other, number in planned if other == bug)]
-        return next_attempts(taken, self.config.solver.attempts)
-
     async def _attempt(self, step: int, attempts: Attempted, opposed: Set[str]) -> None:
         """Play the attempts that are not stored; the opponent plays those at `opposed` bugs. One that fails with an
         internal error is tried again. An attempt that could not be played is stored as lost, so that it is counted."""
@@ -192,7 +157,7 @@ class Training:
         def tell(attempt: Attempt) -> None:
             self.watcher.say(f"solver {attempt.bug} {attempt.number}: {attempt.reason}")
 
-        plays, say, homes = self.plays, self.watcher.say, self.pool.homes()
+        plays, say, homes = self._own, self.watcher.say, self.pool.homes()
         solving, why = self._any.solving, dict[tuple[str, int], str]()
 
         async def solve(ready: ReadyBug, number: int) -> SolverRollout:
@@ -225,10 +190,11 @@ class Training:
         }
         attempts = {crediting.attempt_name(bug, number): bug for bug, number in plan.attempts or ()}
         stored = crediting.some_episodes(self.pool, TRAINING, plan.injections, plan.attempts or ())
-        played = await asyncio.to_thread(taped, self.pool.folder, stored, lambda: self.chat)
+        held = self._own.take(one.trajectory for one in stored)
+        played = await asyncio.to_thread(taped, self.pool.folder, stored, lambda: self.chat, held)
         played.sort(key=lambda one: (one.episode.role, one.episode.name))  # equal batches give equal gradients
         if self.opponent is not None:
-            played = self.opponent.marked(played, injections, attempts, self._made(plan.injections))
+            played = self.opponent.marked(played, injections, attempts, made(self.pool, plan.injections))
         planned = self.config.solver.attempts
         return credited(played, self.config.recipe, planned, self.learner.version, self.vocabulary)
 

@@ -21,9 +21,10 @@ from selfplay.commands.learn import vocabulary_of
 from selfplay.commands.order import Order, refuse_out_in_source, repository_settings, shared_settings
 from selfplay.commands.solve import chosen, settle_attempts
 from selfplay.commands.training import watching
+from selfplay.commands.training.choice import ONLY, TRAINING
 from selfplay.commands.training.interfaces import InferenceBackend, RolloutBackend, TrainerBackend
 from selfplay.commands.training.lines import newest_weights
-from selfplay.commands.training.loop import ONLY, TRAINING, Training
+from selfplay.commands.training.loop import Training
 from selfplay.commands.training.opponents import opposed
 from selfplay.commands.training.repositories import Repositories, prepared_sources
 from selfplay.commands.training.request import Known, TrainOrder, curriculum_order, repository_runs

@@ -1,12 +1,13 @@
 """The played episodes of a run's folder: the pool's rows with the tapes of their trajectories."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 
 from selfplay.agent.chat_format import ChatFormat
 from selfplay.agent.taped import check_own
-from selfplay.agent.trajectory import TrajectoryError, load
+from selfplay.agent.trajectory import Trajectory, TrajectoryError, load
 from selfplay.curriculum.crediting import Recorded, StoredEpisode, episodes_of
 from selfplay.oracle.assurance import Weak
 from selfplay.update.batch.played import Played, played, untaped
@@ -27,9 +28,15 @@ def played_in(
     return taped(run, episodes_of(run, policy, weak), chat)
 
 
-def taped(run: Path, episodes: Iterable[StoredEpisode], chat: Callable[[], ChatFormat] | None = None) -> list[Played]:
-    """These episodes of a run with their tapes. `chat` as for `played_in`. Raises `TokenizerMismatch`."""
-    return [replace(_played(run, one, chat), check=one.check, alike=one.alike) for one in episodes]
+def taped(
+    run: Path,
+    episodes: Iterable[StoredEpisode],
+    chat: Callable[[], ChatFormat] | None = None,
+    held: Mapping[str, Trajectory] = MappingProxyType({}),
+) -> list[Played]:
+    """These episodes of a run with their tapes. `chat` as for `played_in`; `held`: trajectories by the name of their
+    file, which then is not read. Raises `TokenizerMismatch`."""
+    return [replace(_played(run, one, chat, held), check=one.check, alike=one.alike) for one in episodes]
 
 
 def refuse_other_sampling(episodes: Iterable[Played], how: Recorded, run: Path) -> None:
@@ -59,12 +66,14 @@ def refuse_apart(how: Recorded, run: Path) -> None:
         )
 
 
-def _played(run: Path, stored: StoredEpisode, chat: Callable[[], ChatFormat] | None) -> Played:
+def _played(
+    run: Path, stored: StoredEpisode, chat: Callable[[], ChatFormat] | None, held: Mapping[str, Trajectory]
+) -> Played:
     episode = stored.episode
     if episode.lost or not episode.tokens:
         return untaped(episode, stored.finish)
     try:
-        trajectory = load(run / "trajectories" / stored.trajectory, linked=False)
+        trajectory = held.get(stored.trajectory) or load(run / "trajectories" / stored.trajectory, linked=False)
         if not trajectory.record.segments:
             return untaped(episode, stored.finish)
         found = played(episode, trajectory)

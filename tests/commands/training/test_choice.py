@@ -3,13 +3,12 @@
 import asyncio
 from collections.abc import Set
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from curriculum.test_crediting import attempt, injection
 
-from selfplay.commands.training.loop import ONLY, TRAINING, Training
+from selfplay.commands.training.choice import ONLY, TRAINING, Choice
 from selfplay.curriculum import Curriculum, open_curriculum
 from selfplay.loop.config import TrainConfig
 from selfplay.loop.ledger import Attempted, Ledger, open_ledger
@@ -41,29 +40,27 @@ def pool(tmp_path: Path) -> Any:
         yield found
 
 
-def training(pool: Curriculum, ledger: Ledger, slow: SlowBugs, **solver: Any) -> Training:
+def choice(pool: Curriculum, ledger: Ledger, slow: SlowBugs, **solver: Any) -> Choice:
     config = TrainConfig.model_validate({
         "source": "s", "model": "none", "play": {"context": 64}, "injector": {"groups": 0},
         "solver": {"attempts": 2, **solver}, "recipe": {"budget": 64},
     })  # fmt: skip
-    nothing: Any = SimpleNamespace(say=lambda line: None)
-    found = Training(config, pool, ledger, nothing, {}, nothing, nothing, nothing, nothing, None, nothing)
-    found._bugs = slow  # type: ignore[assignment]
-    return found
+    bugs: Any = slow
+    return Choice(config, pool, ledger, bugs)
 
 
-async def begun(run: Training, step: int, injections: list[tuple[str, int]]) -> Attempted:
+async def begun(choosing: Choice, step: int, injections: list[tuple[str, int]]) -> Attempted:
     """As a step begins: planned, chosen, and written down."""
-    plan = run.ledger.begin(step, 0, injections)
-    found = await run._chosen(step, plan.injections)
-    run.ledger.choose(step, found)
+    plan = choosing.ledger.begin(step, 0, injections)
+    found = await choosing.chosen(step, plan.injections)
+    choosing.ledger.choose(step, found)
     return found
 
 
 def test_steps_that_choose_at_once_never_share_an_attempt(pool: Curriculum, tmp_path: Path) -> None:
     """Three bugs, all of them in each step, four steps at once: 24 attempts, and those at b.1 begin above number 4."""
     with open_ledger(tmp_path) as ledger:
-        run = training(pool, ledger, SlowBugs(), bugs=3)
+        run = choice(pool, ledger, SlowBugs(), bugs=3)
 
         async def at_once() -> list[Attempted]:
             return list(await asyncio.gather(*(begun(run, step, []) for step in range(4))))
@@ -76,20 +73,20 @@ def test_steps_that_choose_at_once_never_share_an_attempt(pool: Curriculum, tmp_
 def test_new_bugs_come_first_and_old_ones_fill_up(pool: Curriculum, tmp_path: Path) -> None:
     """One that cannot be attempted is passed over for the next of the lot; no more are read than are wanted."""
     with open_ledger(tmp_path) as ledger:
-        run = training(pool, ledger, SlowBugs(), bugs=2)
+        run = choice(pool, ledger, SlowBugs(), bugs=2)
         assert [bug for bug, _ in asyncio.run(begun(run, 0, [("s", 2)]))][:2] == ["b.2", "b.2"]
-        assert len(run._bugs.ready) == 2
-        every = training(pool, ledger, SlowBugs(), bugs=1)
+        assert len(run.bugs.ready) == 2
+        every = choice(pool, ledger, SlowBugs(), bugs=1)
         three = asyncio.run(begun(every, 1, [("s", 0), ("s", 1), ("s", 2)]))
         assert {bug for bug, _ in three} == set(BUGS)
         for bad in BUGS:
-            left = training(pool, ledger, SlowBugs({bad}), bugs=2)
-            assert {bug for bug, _ in asyncio.run(left._chosen(7, []))} == set(BUGS) - {bad}
+            left = choice(pool, ledger, SlowBugs({bad}), bugs=2)
+            assert {bug for bug, _ in asyncio.run(left.chosen(7, []))} == set(BUGS) - {bad}
 
 
 def test_old_bugs_that_are_not_named_are_not_read(pool: Curriculum, tmp_path: Path) -> None:
     with open_ledger(tmp_path) as ledger:
         ledger.settle({ONLY: ["b.1"]})
         bugs = SlowBugs()
-        run = training(pool, ledger, bugs, bugs=3)
+        run = choice(pool, ledger, bugs, bugs=3)
         assert asyncio.run(begun(run, 0, [])) == [("b.1", 5), ("b.1", 6)] and bugs.asked == ["b.1"]

@@ -1,0 +1,63 @@
+"""Which attempts a step of training makes: at its own new bugs, and at old ones."""
+
+from collections.abc import Set
+from dataclasses import dataclass
+
+from selfplay.commands.training.bugs import ReadyBugs
+from selfplay.curriculum import Curriculum
+from selfplay.loop.config import TrainConfig
+from selfplay.loop.ledger import Attempted, Ledger
+from selfplay.loop.schedule import Injected, next_attempts, shuffled_bugs
+
+TRAINING = "training"
+"""The name under which the attempts of the policy in training are filed, whatever its version."""
+ONLY = "only"
+"""The ledger's setting with the ids of the bugs from which old ones are drawn; None: all."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Chooses attempts. `bugs`: those that can be attempted."""
+
+    config: TrainConfig
+    pool: Curriculum
+    ledger: Ledger
+    bugs: ReadyBugs
+
+    async def chosen(self, step: int, played: Injected) -> Attempted:
+        """The attempts of a step: at its own new bugs, and at old ones."""
+        new = made(self.pool, played)
+        await self.bugs.read(new.keys())
+        fresh = [bug for bug in new if bug in self.bugs.ready]
+        old = await self._old(step, new.keys(), self.config.solver.bugs - len(fresh))
+        planned = self.ledger.open_attempts()  # nothing is awaited from here on, since other steps choose concurrently
+        return [(bug, number) for bug in [*fresh, *old] for number in self._numbers(bug, planned)]
+
+    async def _old(self, step: int, new: Set[str], room: int) -> list[str]:
+        """Up to `room` old bugs, in the step's random order. One that cannot be attempted is skipped; only drawn bugs
+        are read."""
+        found = list[str]()
+        order = shuffled_bugs(self._olds() - new, self.config.seed, step) if room > 0 else []
+        while order and len(found) < room:
+            some, order = order[: room - len(found)], order[room - len(found) :]
+            await self.bugs.read(set(some))
+            found += [bug for bug in some if bug in self.bugs.ready]
+        return found
+
+    def _olds(self) -> Set[str]:
+        """The bugs that may be drawn: all, or those that the run names and their second-order bugs."""
+        named: list[str] | None = self.ledger.recorded(ONLY)
+        if named is None:
+            return self.pool.orders().keys()
+        return {*named, *(bug for bug, root in self.pool.attempts.roots().items() if root in named)}
+
+    def _numbers(self, bug: str, planned: Attempted) -> range:
+        """The numbers of the next attempts, above the stored and the planned ones."""
+        taken = [self.pool.attempts.newest(bug, TRAINING), *(number for other, number in planned if other == bug)]
+        return next_attempts(taken, self.config.solver.attempts)
+
+
+def made(pool: Curriculum, injections: Injected) -> dict[str, tuple[str, int]]:
+    """Bug -> the injection that made it."""
+    wanted, gave = set(injections), pool.episodes.gave()
+    return {bug: episode for episode, bug in gave.items() if episode in wanted}
