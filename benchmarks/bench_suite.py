@@ -1,7 +1,8 @@
 """How long `make test` takes, and whether it passes beside other work: tests that race fail then.
 
-`python -m benchmarks.bench_suite [--target test-fast] [--times 3 --load 4] [--json]`. A load of N is N processes that
-only count. What a run printed lies in runs/suite-N.log.
+`python -m benchmarks.bench_suite [--target test-fast] [--times 3 --load 4] [--times 3 --at-once] [--json]`. A load of N
+is N processes that only count. `--at-once`: the runs go side by side, each a load of three workers to the others (not
+for `test-alone`, which looks at what is left on the machine). What a run printed lies in runs/suite-N.log.
 """
 
 import argparse
@@ -10,7 +11,10 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from benchmarks.figures import Figure, Sheet, at_most, report
@@ -24,38 +28,49 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--target", default="test", help="of the Makefile")
     parser.add_argument("--times", type=int, default=1, help="runs, one after the other")
+    parser.add_argument("--at-once", action="store_true", help="all runs at once")
     parser.add_argument("--load", type=int, default=0, help="busy processes beside them")
     parser.add_argument("--json", action="store_true")
     asked = parser.parse_args()
     with busy(asked.load):
-        report(
-            [Sheet(title(asked.target, asked.load), tuple(figures(asked.target, asked.times, asked.load)))], asked.json
-        )
+        most = None if asked.load or asked.at_once else MINUTES.get(asked.target)
+        with ThreadPoolExecutor(asked.times if asked.at_once else 1) as runs:
+            found = list(runs.map(partial(run, asked.target), range(1, asked.times + 1)))
+        report([Sheet(title(asked), tuple(one for each in found for one in figures(each, most)))], asked.json)
 
 
-def title(target: str, load: int) -> str:
-    return f"make {target}" + (f" beside a load of {load}" if load else " on a quiet machine")
+def title(asked: argparse.Namespace) -> str:
+    beside = f"beside a load of {asked.load}" if asked.load else "on a quiet machine"
+    return f"make {asked.target} " + (f"{asked.times} times at once" if asked.at_once else beside)
 
 
-def figures(target: str, times: int, load: int) -> Iterator[Figure]:
-    """Minutes, passed and failed tests of each run."""
-    for number in range(1, times + 1):
-        log = Path("runs", f"suite-{number}.log")
-        log.parent.mkdir(exist_ok=True)
-        began = time.monotonic()
-        with log.open("wb") as out:
-            code = subprocess.run(["make", "--keep-going", target], stdout=out, stderr=subprocess.STDOUT).returncode
-        minutes = (time.monotonic() - began) / 60
-        found = counts(log.read_text(errors="replace"))
-        most = MINUTES.get(target)
-        quiet = most is not None and not load
-        yield (
-            at_most(f"run {number}", minutes, most, "min")
-            if quiet and most
-            else Figure(f"run {number}", minutes, "min")
-        )
-        yield Figure(f"run {number}: passed", found["passed"], "tests")
-        yield at_most(f"run {number}: failed", max(found["failed"], int(code != 0)), 0, "tests")
+@dataclass(frozen=True)
+class Finished:
+    """A run of the tests."""
+
+    number: int
+    minutes: float
+    passed: int
+    failed: int
+
+
+def run(target: str, number: int) -> Finished:
+    log = Path("runs", f"suite-{number}.log")
+    log.parent.mkdir(exist_ok=True)
+    began = time.monotonic()
+    with log.open("wb") as out:
+        code = subprocess.run(["make", "--keep-going", target], stdout=out, stderr=subprocess.STDOUT).returncode
+    found = counts(log.read_text(errors="replace"))
+    minutes = (time.monotonic() - began) / 60
+    return Finished(number, minutes, found["passed"], max(found["failed"], int(code != 0)))
+
+
+def figures(found: Finished, most: float | None) -> Iterator[Figure]:
+    """Minutes, at most `most`, and passed and failed tests of a run."""
+    name = f"run {found.number}"
+    yield Figure(name, found.minutes, "min") if most is None else at_most(name, found.minutes, most, "min")
+    yield Figure(f"{name}: passed", found.passed, "tests")
+    yield at_most(f"{name}: failed", found.failed, 0, "tests")
 
 
 def counts(printed: str) -> dict[str, int]:

@@ -4,7 +4,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -32,7 +32,8 @@ def kill_agent(sandbox: Any) -> None:
 
 
 def kill_inside(sandbox: Any) -> None:
-    """Kill the first process that the agent starts from now on."""
+    """Kill the first process that the agent starts from now on. The struck command waits for it (`awaiting`): on a busy
+    machine a short one would be over before it is seen."""
 
     def strike() -> None:
         agent, deadline = psutil.Process(sandbox.hello.pid), time.monotonic() + 20
@@ -65,13 +66,21 @@ class Killing:
         with self.backend.open(*asked) as sandbox:  # type: ignore[arg-type]
             yield _Watched(sandbox, self)  # type: ignore[misc]
 
-    def before(self, sandbox: Any, command: object) -> None:
+    def before(self, sandbox: Any, command: object) -> bool:
+        """Strike if this request is to be struck; whether its own process is what the strike waits for."""
         with self._lock:
             self.asked += 1
             hit = self.choose(self.asked, str(command))
             self.struck += hit
         if hit:
             self.strike(sandbox)
+        return hit and self.strike is kill_inside
+
+
+def awaiting(command: str | Sequence[str]) -> list[str]:
+    """The command behind a stop that only a kill ends."""
+    argv = ["bash", "-c", command] if isinstance(command, str) else command
+    return ["bash", "-c", 'kill -STOP $$; exec "$@"', "bash", *argv]
 
 
 class _Watched:
@@ -81,9 +90,9 @@ class _Watched:
     def __getattr__(self, name: str) -> Any:
         return getattr(self.sandbox, name)
 
-    def run(self, command: object, **options: object) -> Completed:
-        self.backend.before(self.sandbox, command)
-        return self.sandbox.run(command, **options)  # type: ignore[arg-type]
+    def run(self, command: str | Sequence[str], **options: Any) -> Completed:
+        struck = self.backend.before(self.sandbox, command)
+        return self.sandbox.run(awaiting(command) if struck else command, **options)
 
     def read_file(self, path: str, *options: int) -> bytes:
         self.backend.before(self.sandbox, f"read {path}")
