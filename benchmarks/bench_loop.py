@@ -27,6 +27,7 @@ from benchmarks.figures import Figure, Sheet, at_most, report
 from selfplay.agent import EpisodeLimits, Trajectory, play_episode
 from selfplay.agent.conversation import TokenConversation
 from selfplay.agent.tools import SSR_TOOLS
+from selfplay.cluster.engine import State
 from selfplay.cluster.engines import Engines
 from selfplay.cluster.hosts import Hosts
 from selfplay.cluster.ray_session import joined
@@ -126,7 +127,7 @@ async def played(folder: Path, count: int) -> tuple[float, float]:
     actors = [ray.remote(HostOfNothing).options(num_cpus=0, max_concurrency=count).remote() for _ in range(HOSTS)]
     key = InjectorKey("nowhere", "removal", 0, 0)
     rollout = Rollout(await trajectory(), key, InjectorOutcome("gave_up", "nothing was submitted", SECONDS))
-    engines = Engines([SimpleNamespace(version=_Call(0), open=_Call(None), close=_Call(None))] * ENGINES)
+    engines = Engines([SimpleNamespace(state=_Call(State(0, None)), open=_Call(None), close=_Call(None))] * ENGINES)
     with ExitStack() as stack:
         pool, ledger = stack.enter_context(open_curriculum(folder)), stack.enter_context(open_ledger(folder))
         workers = stack.enter_context(Workers(os.cpu_count() or 1))
