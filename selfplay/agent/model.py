@@ -10,7 +10,7 @@ from typing import Any, Literal, Protocol
 
 from selfplay.errors import SelfplayError
 
-Role = Literal["system", "user", "assistant", "tool"]
+ChatRole = Literal["system", "user", "assistant", "tool"]
 
 
 class ModelError(SelfplayError):
@@ -33,7 +33,7 @@ class Message:
     `malformed`: a model message whose call was wrong; training does not imitate it.
     """
 
-    role: Role
+    role: ChatRole
     content: str
     calls: tuple[NativeCall, ...] = ()
     answers: str = ""

@@ -14,7 +14,7 @@ from selfplay.cli.policy import ApiKeyEnv, BaseUrl, PolicyOption, policy_options
 from selfplay.cli.trust import TrustOption, trusted
 
 if TYPE_CHECKING:
-    from selfplay.rl.credit.rules import Role
+    from selfplay.rl.credit.rules import RoleName
 
 
 @app.command("eval")
@@ -58,6 +58,6 @@ def evaluate(
     )  # fmt: skip
     with resumable(), LiveWatcher() as watcher:
         backend = None if stored else opened(sandbox, image, runtime)
-        wanted = EvalOrder(solve, stored, against, cast("Role", role))
+        wanted = EvalOrder(solve, stored, against, cast("RoleName", role))
         found = run_eval(wanted, backend, watcher)
     print_either(as_json, found.to_json(), lambda: evaluation_page(found))

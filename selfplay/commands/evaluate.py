@@ -6,7 +6,7 @@ from pathlib import Path
 from selfplay.commands.solve import SolveOrder, SolveWatcher, run_solve
 from selfplay.curriculum.evaluation import Evaluation, evaluate
 from selfplay.curriculum.injector_evaluation import InjectorEvaluation, evaluate_injector
-from selfplay.rl.credit.rules import Role
+from selfplay.rl.credit.rules import RoleName
 from selfplay.sandbox import Backend
 
 
@@ -19,7 +19,7 @@ class EvalOrder:
     solve: SolveOrder
     stored: bool = False
     against: str | None = None
-    role: Role = "solver"
+    role: RoleName = "solver"
 
 
 def run_eval(order: EvalOrder, backend: Backend | None, watcher: SolveWatcher) -> Evaluation | InjectorEvaluation:

@@ -12,7 +12,7 @@ from selfplay.artifact.files import write_atomically
 from selfplay.curriculum import CurriculumError, read_pool
 from selfplay.export.lessons import LessonFormat, lesson_rows
 from selfplay.policies.tokenizer import load_tokenizer
-from selfplay.sft.lessons import Role
+from selfplay.rl.credit.rules import RoleName
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ def write_lessons(order: LessonOrder) -> dict[str, int]:
 
     Raises `SelfplayError` for what the user can fix, before anything is written.
     """
-    roles: tuple[Role, ...] = tuple(role for role in get_args(Role) if order.role in (role, "both"))
+    roles: tuple[RoleName, ...] = tuple(role for role in get_args(RoleName) if order.role in (role, "both"))
     if not roles:
         raise CurriculumError(f"there is no role {order.role!r}", "The roles are injector, solver and both.")
     if not order.out.name.endswith((".jsonl", ".jsonl.zst")):

@@ -13,7 +13,7 @@ from selfplay.environments.errors import NoTask
 from selfplay.environments.external_policy import OUTSIDE
 from selfplay.environments.results import BugCredit, SessionResult, attempt_result, credit_of, injection_result
 from selfplay.environments.session import SessionEpisode
-from selfplay.environments.sessions import RoleName
+from selfplay.rl.credit.rules import RoleName
 from selfplay.rollout.injector import InjectorRun, injector_key, injector_rollout
 from selfplay.rollout.players import Player
 from selfplay.rollout.solver import ReadyBug, SolverRun, solver_rollout

@@ -19,7 +19,7 @@ from selfplay.commands.sources import lesson_sources, model_files
 from selfplay.curriculum import CurriculumError, read_pool
 from selfplay.formatting import count
 from selfplay.policies.tokenizer import imported, load_tokenizer
-from selfplay.sft.lessons import Role
+from selfplay.rl.credit.rules import RoleName
 from selfplay.sft.sequences import Lecture, LessonsWanted, lectures
 from selfplay.train.errors import TrainError
 from selfplay.train.packing import Example, TooLong, fitting
@@ -96,7 +96,7 @@ def sft(order: SftOrder, watcher: SftWatcher) -> dict[str, Any]:
 
 def lessons_of(order: SftOrder) -> tuple[list[tuple[Lecture, Example]], Counter[str]]:
     """The lessons that fit, and the counts: per role, taped, rendered, and left out by reason."""
-    roles: tuple[Role, ...] = tuple(role for role in get_args(Role) if order.role in (role, "both"))
+    roles: tuple[RoleName, ...] = tuple(role for role in get_args(RoleName) if order.role in (role, "both"))
     if not roles:
         raise CurriculumError(f"there is no role {order.role!r}", "The roles are injector, solver and both.")
     chat = ChatFormat(load_tokenizer(order.model))

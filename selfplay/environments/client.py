@@ -1,5 +1,5 @@
-"""The client with which a trainer plays episodes of a run that `selfplay serve-env` serves on this machine. It imports
-only Python's standard library and our errors, so it works in any trainer's environment."""
+"""The client with which a trainer plays episodes of a run that `selfplay serve-env` serves on this machine. It needs
+only Python's standard library, so it works in any trainer's environment."""
 
 import json
 import os
@@ -8,15 +8,15 @@ import urllib.error
 import urllib.request
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from selfplay.environments.errors import KINDS, EnvironmentRefused
 from selfplay.errors import SelfplayError, in_words
+from selfplay.rl.credit.rules import RoleName
 
 HOST = "127.0.0.1"
 ADDRESS_FILE = "environments.json"
 MOST_ADDRESS = 4096
-RoleName = Literal["injector", "solver"]
 Messages = list[dict[str, str]]
 
 

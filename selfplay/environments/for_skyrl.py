@@ -11,7 +11,8 @@ from typing import Any
 import skyrl_gym
 from skyrl_gym.envs.base_text_env import BaseTextEnv, BaseTextEnvStepOutput
 
-from selfplay.environments.client import Client, RemoteEpisode, RemoteStep, RoleName
+from selfplay.environments.client import Client, RemoteEpisode, RemoteStep
+from selfplay.rl.credit.rules import RoleName
 
 NAME = "selfplay"
 LOST = 0.0

@@ -14,9 +14,10 @@ from typing import Any
 
 from selfplay.agent.chat_format import ChatFormat
 from selfplay.agent.model import Message
-from selfplay.environments.client import Client, RemoteEpisode, RoleName
+from selfplay.environments.client import Client, RemoteEpisode
 from selfplay.environments.errors import Busy
 from selfplay.policies.tokenizer import HfTokenizer
+from selfplay.rl.credit.rules import RoleName
 
 AT_ONCE = 64
 """Threads that wait for the server."""

@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 import httpx
 import verifiers.v1 as vf
@@ -20,6 +20,7 @@ from selfplay.environments.client import Client, RemoteEpisode
 from selfplay.environments.errors import Busy
 from selfplay.formatting import count
 from selfplay.rl.credit.rewards import ssr
+from selfplay.rl.credit.rules import RoleName
 
 SEAT = vf.AgentConfig(runtime=vf.SubprocessConfig())
 """Nothing runs in verifiers' own sandboxes: the run's server has them."""
@@ -34,7 +35,7 @@ class SelfPlayData(vf.TaskData):
     """A task of the run in the folder `run`. What the model is told comes from the server, not from `prompt`."""
 
     run: str = ""
-    role: Literal["injector", "solver"] = "solver"
+    role: RoleName = "solver"
     task: str = ""
 
 
@@ -56,7 +57,7 @@ class SelfPlayTask(vf.Task[SelfPlayData, SelfPlayState]):
 class SelfPlayTasksetConfig(vf.TasksetConfig):
     run: str = ""
     """The folder of a served run."""
-    role: Literal["injector", "solver"] = "injector"
+    role: RoleName = "injector"
     """The role that begins: the injector, followed by attempts at its bug, or one solver at a bug of the run."""
 
 
@@ -68,7 +69,7 @@ class SelfPlayTaskset(vf.Taskset[SelfPlayTask, SelfPlayTasksetConfig]):
         return [attempt(run, role, task) for task in Client.of(run).tasks(role)]
 
 
-def attempt(run: str, role: Literal["injector", "solver"], task: str) -> SelfPlayTask:
+def attempt(run: str, role: RoleName, task: str) -> SelfPlayTask:
     """An episode of a task as a verifiers task."""
     return SelfPlayTask(SelfPlayData(name=task, prompt=f"{role}/{task}", run=run, role=role, task=task))
 

@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -24,6 +24,7 @@ from selfplay.environments.results import SessionResult
 from selfplay.environments.session import Told
 from selfplay.environments.sessions import Sessions
 from selfplay.errors import SelfplayError
+from selfplay.rl.credit.rules import RoleName
 
 MOST_BODY = 4 << 20
 READING = 60.0
@@ -35,7 +36,7 @@ MOST_WAIT = 3600.0
 
 class _Begin(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
-    role: Literal["injector", "solver"]
+    role: RoleName
     task: str
     wait: float = Field(0.0, ge=0, le=MOST_WAIT)
 

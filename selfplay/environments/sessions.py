@@ -3,15 +3,15 @@
 import asyncio
 import secrets
 import time
-from typing import Literal, Protocol
+from typing import Protocol
 
 from selfplay.agent import EpisodeLimits
 from selfplay.environments.errors import Busy, NoSession
 from selfplay.environments.external_policy import OutsidePlayer
 from selfplay.environments.results import BugCredit, SessionResult
 from selfplay.environments.session import Session, SessionEpisode, Told
+from selfplay.rl.credit.rules import RoleName
 
-RoleName = Literal["injector", "solver"]
 OFTEN = 20
 """How many times silent sessions are looked for within the time that one may be silent."""
 

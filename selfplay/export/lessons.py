@@ -13,7 +13,8 @@ from selfplay.agent.chat_format import ChatFormat
 from selfplay.agent.trajectory import TrajectoryError
 from selfplay.curriculum import Curriculum
 from selfplay.export.rewards import rewards_of
-from selfplay.sft.lessons import LEFT_OUT, Lesson, Role, Success, lessons, successes
+from selfplay.rl.credit.rules import RoleName
+from selfplay.sft.lessons import LEFT_OUT, Lesson, Success, lessons, successes
 
 
 @dataclass(frozen=True)
@@ -21,7 +22,7 @@ class LessonFormat:
     """What rows contain. `observation_chars`: the cap of an observation in a script's episode; `most_tokens`: longer
     lessons are left out, which needs `chat`, the chat format of a tokenizer. `scripted`: scripts' own episodes too."""
 
-    roles: tuple[Role, ...]
+    roles: tuple[RoleName, ...]
     chat: ChatFormat | None = None
     observation_chars: int = 16_000
     most_tokens: int | None = None

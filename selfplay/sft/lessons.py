@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from selfplay.agent import Finish, Trajectory, call_format, native_calls
 from selfplay.agent.actions import Call, Observation, cap
@@ -27,7 +27,7 @@ from selfplay.errors import SelfplayError
 from selfplay.oracle.originals import original_texts
 from selfplay.oracle.specification import specification
 from selfplay.repository import Suite
-from selfplay.rl.credit.rules import Outcome
+from selfplay.rl.credit.rules import Outcome, RoleName
 from selfplay.roles.injector.prompt import injector_prompt
 from selfplay.roles.prompt import opening
 from selfplay.roles.solver.prompt import solver_prompt
@@ -37,8 +37,7 @@ from selfplay.sandbox import World
 from selfplay.sft.demonstrate import injector_task_of
 from selfplay.sft.demonstration import FAREWELL
 
-Role = Literal["injector", "solver"]
-SUCCEEDED: Mapping[Role, Outcome] = {"injector": "valid", "solver": "resolved"}
+SUCCEEDED: Mapping[RoleName, Outcome] = {"injector": "valid", "solver": "resolved"}
 """The finish of every episode that is a lesson."""
 LEFT_OUT = "a script's own episode (--scripted takes it)"
 UNTRAINED = -100
@@ -52,7 +51,7 @@ class Lesson:
 
     id: str
     bug: str
-    role: Role
+    role: RoleName
     policy: str
     messages: tuple[Message, ...]
 
@@ -79,14 +78,14 @@ class Success:
     `scripted`: a script's own episode, not a demonstration."""
 
     path: Path
-    role: Role
+    role: RoleName
     told: str
     family: str = ""
     bug: str = ""
     scripted: bool = False
 
 
-def successes(pool: Curriculum, roles: tuple[Role, ...]) -> Iterator[Success]:
+def successes(pool: Curriculum, roles: tuple[RoleName, ...]) -> Iterator[Success]:
     """The successful episodes of a run, in the order of its pool. Damaged bugs are left out."""
     folder = pool.folder / "trajectories"
     if "injector" in roles:

@@ -13,7 +13,8 @@ from selfplay.agent.chat_format import ChatFormat
 from selfplay.agent.taped import check_own, taped_answers
 from selfplay.agent.trajectory import TrajectoryError, load
 from selfplay.curriculum import Curriculum
-from selfplay.sft.lessons import LEFT_OUT, Role, Success, lessons, successes, tokens
+from selfplay.rl.credit.rules import RoleName
+from selfplay.sft.lessons import LEFT_OUT, Success, lessons, successes, tokens
 
 RENDER = "Train the model that played it, or have its messages rendered for this one (--render)."
 
@@ -23,7 +24,7 @@ class Lecture:
     """One sequence to learn from. `family`: the first-order bug it is about; `taped`: the ids are the sampled ones."""
 
     name: str
-    role: Role
+    role: RoleName
     family: str
     ids: Sequence[int]
     mask: Sequence[int]
@@ -37,7 +38,7 @@ class LessonsWanted:
     duplicate rendered lessons, so that the common first stage of each bug is learned as often as its other stages.
     `scripted`: scripts' own episodes too."""
 
-    roles: tuple[Role, ...]
+    roles: tuple[RoleName, ...]
     strict: bool = False
     render: bool = False
     observation_chars: int = 16_000

@@ -11,7 +11,8 @@ from selfplay.agent.actions import Budget, Call, Observation, Stop
 from selfplay.environments.errors import Busy, Conflict, NoSession, NoTask
 from selfplay.environments.results import BugCredit, SessionResult
 from selfplay.environments.session import SessionEpisode, Told
-from selfplay.environments.sessions import RoleName, Sessions
+from selfplay.environments.sessions import Sessions
+from selfplay.rl.credit.rules import RoleName
 from selfplay.roles.solver import SOLVER, SolverTask
 from selfplay.rollout.players import Player
 from selfplay.sandbox import SandboxError

@@ -17,9 +17,9 @@ from selfplay.rl.credit import rewards
 from selfplay.rl.credit.advantages import Estimator, length_weighted
 from selfplay.rl.credit.filters import Sampled, zero_advantage
 
-Role = Literal["injector", "solver"]
+RoleName = Literal["injector", "solver"]
 Outcome = Literal["valid", "invalid", "duplicate", "resolved", "failed", "cheated"]
-OUTCOMES: dict[Role, frozenset[str]] = {
+OUTCOMES: dict[RoleName, frozenset[str]] = {
     "injector": frozenset({"valid", "invalid", "duplicate"}),
     "solver": frozenset({"resolved", "failed", "cheated"}),
 }
@@ -48,7 +48,7 @@ class CreditedEpisode:
     identifies the prompt, for instance a hash; empty if unknown. `opponent`: a frozen policy played it.
     """
 
-    role: Role
+    role: RoleName
     group: str
     outcome: Outcome = "failed"
     bug: str = ""

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from selfplay.rl.credit.rules import OUTCOMES, CreditedEpisode, Reason, Role, credit
+from selfplay.rl.credit.rules import OUTCOMES, CreditedEpisode, Reason, RoleName, credit
 
 BUGS = ["b1", "b2", "b3"]
 patient = settings(max_examples=100, deadline=None)
@@ -18,7 +18,7 @@ def batches(draw: st.DrawFn) -> list[CreditedEpisode]:
     """Injections of two groups and attempts at three bugs, in any mixture."""
     found = []
     for number in range(draw(st.integers(0, 14))):
-        role: Role = draw(st.sampled_from(["injector", "solver"]))
+        role: RoleName = draw(st.sampled_from(["injector", "solver"]))
         bug = draw(st.sampled_from(BUGS))
         group = bug if role == "solver" else draw(st.sampled_from(["shop", "bank"]))
         outcome = draw(st.sampled_from(sorted(OUTCOMES[role])))

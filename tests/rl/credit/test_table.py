@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from selfplay.rl.credit.rules import Credit, CreditedEpisode, CreditRules, Role, credit
+from selfplay.rl.credit.rules import Credit, CreditedEpisode, CreditRules, RoleName, credit
 from selfplay.rl.credit.table import markdown_credits, markdown_rules
 
 PAGE = Path(__file__).parents[3] / "docs" / "credit.md"
@@ -11,7 +11,7 @@ PAGE = Path(__file__).parents[3] / "docs" / "credit.md"
 def example() -> list[Credit]:
     """One injector group of six, four attempts at each of the bugs that were attempted, one attempt at what a failed
     patch left; eight is not reached so that the table stays short."""
-    injector: Role = "injector"
+    injector: RoleName = "injector"
     group, first = "shop/removal", "b1"
     return credit(
         [
