@@ -107,7 +107,7 @@ class CoachedByRole:
     def __init__(self, of_roles: Mapping[str, "Coached | CoachedBySeed"]) -> None:
         self.name, self.context, self._of_roles = "coached", 4096, of_roles
 
-    def session(self, role: str, name: str) -> "Coached | CoachedBySeed":
+    def for_episode(self, role: str, episode: str) -> "Coached | CoachedBySeed":
         return self._of_roles[role]
 
     async def sample(self, prompt: Sequence[int], sampling: Sampling, stop: Sequence[int]) -> Sample:

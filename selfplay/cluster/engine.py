@@ -69,7 +69,7 @@ class EngineActor:
         if engine is None or self._version is None or self._version < least:
             return NotReady()
         try:
-            model = engine.session(role, episode) if isinstance(engine, PerEpisodeModel) else engine
+            model = engine.for_episode(role, episode) if isinstance(engine, PerEpisodeModel) else engine
             return await model.sample(prompt, sampling, stop)
         except ModelError as error:
             return error

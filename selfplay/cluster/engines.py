@@ -194,9 +194,9 @@ class RemoteEngine:
     context: int
     least: int = 0
 
-    def session(self, role: str, name: str) -> TokenModel:
-        """The model for the episode of this name, in this role."""
-        return _Session(self, self.name, self.context, role, name)
+    def for_episode(self, role: str, episode: str) -> TokenModel:
+        """The model for `episode`, a name, in this role."""
+        return _EpisodeModel(self, self.name, self.context, role, episode)
 
     def at_least(self, version: int) -> None:
         """From now on, engines with older weights than this version refuse requests."""
@@ -228,7 +228,7 @@ class RemoteEngine:
 
 
 @dataclass
-class _Session:
+class _EpisodeModel:
     """One episode's view of the engines."""
 
     engine: RemoteEngine

@@ -80,7 +80,7 @@ class TransformersModel:
         context = options.context or model.config.get_text_config().max_position_embeddings
         return cls(model, f"transformers:{path}", context, options.batch, options.lora_rank > 0)
 
-    def session(self, role: str, name: str) -> TokenModel:
+    def for_episode(self, role: str, episode: str) -> TokenModel:
         """The model with this role's adapter, if there is one."""
         return Adapted(self, role) if self._apart else self
 

@@ -118,7 +118,7 @@ class VllmModel:
         await engine.update_weight_version("0")
         return model
 
-    def session(self, role: str, name: str) -> TokenModel:
+    def for_episode(self, role: str, episode: str) -> TokenModel:
         """The model with this role's adapter, if there is one."""
         return Adapted(self, role) if self._adapters else self
 

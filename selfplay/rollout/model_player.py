@@ -92,8 +92,8 @@ class PerEpisodeModel(Protocol):
     """An engine that depends on the episode: it uses one of several places, whose cache has the episode's prefix, or
     the adapter of its role."""
 
-    def session(self, role: str, name: str) -> TokenModel:
-        """The model for the episode of this name, in this role."""
+    def for_episode(self, role: str, episode: str) -> TokenModel:
+        """The model for `episode`, a name, in this role."""
         ...
 
 
@@ -174,7 +174,7 @@ class ModelPlayer:
                     engine, self.name, role.name, told, style, toolset=role.toolset, count=self._count
                 )
             case TokenSide(engine, chat):
-                model = engine.session(role.name, episode) if isinstance(engine, PerEpisodeModel) else engine
+                model = engine.for_episode(role.name, episode) if isinstance(engine, PerEpisodeModel) else engine
                 return TokenConversation(model, chat, role.name, told, style, toolset=role.toolset, count=self._count)
         raise RuntimeError(f"{self.name} is not open")
 

@@ -62,8 +62,8 @@ def written(trainers: dict[str, Trainer], small: Path, folder: Path) -> str:
 
 async def sampled(engine: Engine, chat: ChatFormat, roles: list[str]) -> list[Sample]:
     how = Sampling(max_tokens=24)
-    sessions = [engine.session(role, f"episode {number}") for number, role in enumerate(roles)]
-    return await asyncio.gather(*(one.sample(chat.opening(TOLD), how, ()) for one in sessions))
+    models = [engine.for_episode(role, f"episode {number}") for number, role in enumerate(roles)]
+    return await asyncio.gather(*(one.sample(chat.opening(TOLD), how, ()) for one in models))
 
 
 def example(sample: Sample) -> Example:

@@ -88,18 +88,18 @@ def test_engines_of_a_lost_node_come_back_with_the_present_weights(nodes: Nodes,
         assert engines.facts is not None and (engines.facts.name, engines.facts.context) == ("echo", 100)
         await engines.sync(Written(tmp_path / "1", 1))
         remote = RemoteEngine(engines.actors, "echo", 100)
-        sessions = [remote.session("solver", f"episode {n}") for n in range(8)]
-        assert {one.ids for one in await asyncio.gather(*(s.sample([1], Sampling(), ()) for s in sessions))} == {(1,)}
+        models = [remote.for_episode("solver", f"episode {n}") for n in range(8)]
+        assert {one.ids for one in await asyncio.gather(*(m.sample([1], Sampling(), ()) for m in models))} == {(1,)}
         nodes.remove_node(second)
-        found = await asyncio.gather(*(s.sample([1], Sampling(), ()) for s in sessions))
+        found = await asyncio.gather(*(m.sample([1], Sampling(), ()) for m in models))
         assert {one.versions for one in found} == {(1, 1)}, "no token of the weights that the model was opened with"
         nodes.add_node(num_cpus=1, num_gpus=1)
         await engines.sync(Written(tmp_path / "2", 2))
         remote.at_least(2)
-        found = await asyncio.gather(*(s.sample([1], Sampling(), ()) for s in sessions))
+        found = await asyncio.gather(*(m.sample([1], Sampling(), ()) for m in models))
         assert {one.versions for one in found} == {(2, 2)}
         with pytest.raises(ModelError, match="no negative ids"):
-            await sessions[0].sample([-1], Sampling(), ())
+            await models[0].sample([-1], Sampling(), ())
         await engines.close()
 
     with joined(WANTED, nodes.address):

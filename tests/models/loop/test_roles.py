@@ -50,7 +50,7 @@ def played(engine: TransformersModel, loop: Runner, roles: Sequence[str]) -> lis
     """An answer of 12 tokens for each of `EPISODES`, sampled as these roles."""
     found, prompt = [], [5, 6, 7][:PROMPT]
     for number, (episode, role) in enumerate(zip(EPISODES, roles, strict=True)):
-        one = loop.run(engine.session(role, "e").sample(prompt, Sampling(max_tokens=12, seed=number), ()))
+        one = loop.run(engine.for_episode(role, "e").sample(prompt, Sampling(max_tokens=12, seed=number), ()))
         logprobs = [0.0] * PROMPT + list(one.logprobs)
         found.append(taped(episode, [*prompt, *one.ids], (12,), logprobs, version=one.versions[0]))
     return credited(found, Recipe())
