@@ -16,8 +16,7 @@ from selfplay.agent.actions import Call, Finish, Malformed, Observation, Stop, T
 from selfplay.agent.chat_format import MARK, ChatFormat
 from selfplay.agent.model import ContextFull, Message, MessageCount, NativeCall, Sampling, TextModel, TokenModel, Usage
 from selfplay.agent.tape import Tape
-from selfplay.agent.tools import OBSERVATION_CHARS
-from selfplay.agent.toolset import Toolset
+from selfplay.agent.toolset import OBSERVATION_CHARS, Toolset
 from selfplay.agent.trajectory import Record
 
 SILENT = 3

@@ -1,8 +1,9 @@
-"""One episode: a policy and a sandbox take turns until the policy has submitted or a budget is spent.
+"""One episode: a policy and a sandbox take turns until the policy stops or a budget is spent.
 
-Follows CWM's scaffold (SSR uses it): one call per step, 128 calls, the remaining budget after each observation. A turn
-without a call ends the episode, and the last submission counts. Deviation: a policy that repeats one call with one
-result `LOOP` times is stopped, since it would only repeat it.
+Follows CWM's scaffold (SSR uses it): one call per step, 128 calls, the remaining budget after each observation, and the
+last submission counts. A policy ends its episode with a `Stop` or None. A model does so by a message without a call,
+but only after a submission: before that, its conversation answers the message as malformed, a few times. Deviation: a
+policy that repeats one call with one result `LOOP` times is stopped, since it would only repeat it.
 
 A lost sandbox raises `EpisodeLost`, and the caller plays the episode again from its start. So does a command of a
 script that something else on the machine killed: the script's plan would silently change, where a model just sees one
@@ -16,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from selfplay.agent.actions import Budget, Call, Finish, Malformed, Observation, Stop, Turn, readable
-from selfplay.agent.toolset import ToolContext, ToolResult, Toolset
+from selfplay.agent.toolset import COMMAND_SECONDS, BadCall, ToolContext, ToolFailed, ToolResult, Toolset
 from selfplay.agent.trajectory import MALFORMED, Record, Step, Trajectory
 from selfplay.sandbox import Sandbox, SandboxLost
 from selfplay.sandbox.workers import Workers
@@ -120,6 +121,10 @@ class _Episode:
         elapsed = time.monotonic() - self.started
         return Budget(self.limits.calls - len(self.steps) - running, self.limits.seconds - elapsed)
 
+    def _call_seconds(self) -> float:
+        """The time limit of one call: the tools' own, or the rest of the episode plus a little for the last call."""
+        return min(COMMAND_SECONDS, max(self._budget().seconds, 1.0))
+
     async def _turns(self) -> Finish:
         observation: Observation | None = None
         while True:
@@ -159,7 +164,7 @@ class _Episode:
         if isinstance(turn, Malformed):
             call, result, seconds = Call(MALFORMED, {}, turn.said), ToolResult(turn.why, 1, malformed=True), 0.0
         else:
-            context = ToolContext(self.sandbox, self._budget().seconds, self.hand_in)
+            context = ToolContext(self.sandbox, self._call_seconds(), self.hand_in)
             call, (result, seconds) = turn, await self.workers.run(_timed, self.toolset, turn, context)
         left = self._budget(running=1)
         step = Step(call, result.output, result.exit_code, seconds, result.malformed, left)
@@ -178,7 +183,18 @@ class _Episode:
         self.equal = self.equal + 1 if same else 1
 
 
+def use(toolset: Toolset, call: Call, context: ToolContext) -> ToolResult:
+    """Run `call`. A wrong call or a failed tool is a result with `exit_code` 1, never an exception."""
+    tool = toolset.find(call.tool)
+    if tool is None:
+        return ToolResult(toolset.no_tool(call.tool), 1, malformed=True)
+    try:
+        return tool.run(call.arguments, context)
+    except ToolFailed as error:
+        return ToolResult(f"{call.tool}: {error}", 1, malformed=isinstance(error, BadCall))
+
+
 def _timed(toolset: Toolset, call: Call, context: ToolContext) -> tuple[ToolResult, float]:
     """The tool's result, and its own wall seconds, without the wait for a thread."""
     started = time.monotonic()
-    return toolset.use(call, context), time.monotonic() - started
+    return use(toolset, call, context), time.monotonic() - started

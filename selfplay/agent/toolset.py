@@ -9,26 +9,23 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from selfplay.agent.actions import Call
 from selfplay.sandbox import Sandbox
 
 COMMAND_SECONDS = 120.0
+"""The time limit of one call."""
+OBSERVATION_CHARS = 128 * 1024
+"""The paper's 32,768 tokens at four characters each."""
 Arguments = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
 class ToolContext:
-    """What a tool works with. `hand_in`: the file names that a submission must contain; empty if the repository itself
-    is submitted."""
+    """What a tool works with. `most_seconds`: the time limit of this call; `hand_in`: the file names that a submission
+    must contain, empty if the repository itself is submitted."""
 
     sandbox: Sandbox
-    seconds_left: float
+    most_seconds: float
     hand_in: tuple[str, ...] = ()
-
-    @property
-    def most_seconds(self) -> float:
-        """The time limit of one call: the tool's own, or the rest of the episode plus a little for the last call."""
-        return min(COMMAND_SECONDS, max(self.seconds_left, 1.0))
 
 
 @dataclass(frozen=True)
@@ -129,13 +126,3 @@ class Toolset:
     def no_tool(self, name: str) -> str:
         """The answer to a call of a tool that does not exist."""
         return f"There is no tool {name!r}. The tools are: {', '.join(self.names)}."
-
-    def use(self, call: Call, context: ToolContext) -> ToolResult:
-        """Run `call`. A wrong call or a failed tool is a result with `exit_code` 1, never an exception."""
-        tool = self.find(call.tool)
-        if tool is None:
-            return ToolResult(self.no_tool(call.tool), 1, malformed=True)
-        try:
-            return tool.run(call.arguments, context)
-        except ToolFailed as error:
-            return ToolResult(f"{call.tool}: {error}", 1, malformed=isinstance(error, BadCall))

@@ -13,8 +13,6 @@ from playing import played
 from selfplay.agent import Call, EpisodeLimits, Finish, Observation, Trajectory
 from selfplay.agent.actions import cap
 from selfplay.agent.episode import EpisodeLost
-from selfplay.agent.tools import OBSERVATION_CHARS, SSR_TOOLS
-from selfplay.agent.toolset import ToolContext
 from selfplay.agent.trajectory import Record, load, save
 from selfplay.sandbox import Sandbox
 from selfplay.scripted.policy import ScriptedPolicy
@@ -59,14 +57,6 @@ def test_the_last_submission_counts_and_does_not_end_the_episode(sandbox: Sandbo
     trajectory, _ = play(sandbox, calls)
     assert (trajectory.finish, trajectory.submission) == (Finish.SUBMITTED, "/testbed/b")
     assert len(trajectory.steps) == 4
-
-
-def test_a_path_too_long_to_look_at_is_not_submitted(sandbox: Sandbox) -> None:
-    """The command that looks for the files cannot even be started, and so names none that is missing."""
-    context = ToolContext(sandbox, 100.0, hand_in=("a.txt", "b.txt"))
-    result = SSR_TOOLS.use(Call("submit", {"folder": "y" * 200_000}), context)
-    assert result.submission is None
-    assert (result.output, result.exit_code) == ("submit: the files cannot be checked; nothing was submitted", 1)
 
 
 def test_calls_run_out(sandbox: Sandbox) -> None:
@@ -158,67 +148,11 @@ def test_a_sandbox_lost_while_a_file_is_edited_is_not_an_observation(sandbox: Sa
         played(ScriptedPolicy("p", script()), sandbox)
 
 
-def test_a_long_observation_keeps_its_head_and_its_tail(sandbox: Sandbox) -> None:
-    _, (seen, *_) = play(sandbox, [bash("echo first; seq 1000000; echo last")])
-    assert seen.output.startswith("first\n1\n") and seen.output.endswith("1000000\nlast\n")
-    assert len(seen.output) <= OBSERVATION_CHARS + 60 and "characters cut ...]" in seen.output
-
-
 @pytest.mark.parametrize(("length", "cut"), [(10, 0), (11, 1), (1000, 990)])
 def test_cap_says_how_much_is_gone(length: int, cut: int) -> None:
     text = "a" * 5 + "x" * (length - 10) + "b" * 5
     capped = cap(text, 10)
     assert capped == (f"aaaaa\n[... {cut} characters cut ...]\nbbbbb" if cut else text)
-
-
-def edited(sandbox: Sandbox, path: str, content: bytes, old: str, new: str) -> tuple[str, bytes]:
-    sandbox.write_file(f"/testbed/{path}", content, 0o755)
-    _, (seen, *_) = play(sandbox, [Call("edit", {"path": path, "old": old, "new": new})])
-    return seen.output, sandbox.read_file(f"/testbed/{path}")
-
-
-def test_edit_replaces_one_place_and_nothing_else(sandbox: Sandbox) -> None:
-    before = b"\xff\xfe one\r\ntwo \xe9\n"
-    said, after = edited(sandbox, "a b'ü.txt", before, "one\r\ntwo", "1")
-    assert said == "edited /testbed/a b'ü.txt" and after == b"\xff\xfe 1 \xe9\n"
-    assert sandbox.run(["stat", "-c", "%a", "a b'ü.txt"], timeout=10).stdout == b"755\n"
-
-
-@pytest.mark.parametrize(
-    ("old", "said"),
-    [
-        ("three", "does not occur in"),
-        ("one", "occurs 2 times in"),
-        ("", "does not occur in"),
-        ("aa", "occurs 2 times in"),
-    ],
-)
-def test_edit_that_is_not_one_place_changes_nothing(sandbox: Sandbox, old: str, said: str) -> None:
-    before = b"one one aaa\n"
-    output, after = edited(sandbox, "f", before, old, "x")
-    assert said in output and output.endswith("it must occur exactly once") and after == before
-
-
-@pytest.mark.parametrize("old", ["a" * 200_000, "a" * 200_000 + "b", "ab", "a" * 20])
-def test_edit_of_a_large_file_takes_time_linear_in_it(sandbox: Sandbox, old: str) -> None:
-    """A pattern that overlaps itself, tried at every place: 12 s and more where each try costs its own length."""
-    sandbox.write_file("/testbed/f", b"a" * 400_000, 0o644)
-    context = ToolContext(sandbox, 100.0)
-    started = time.thread_time()
-    result = SSR_TOOLS.use(Call("edit", {"path": "f", "old": old, "new": "x"}), context)
-    assert time.thread_time() - started < 1
-    assert ("does not occur in" in result.output) == ("b" in old) and "it must occur exactly once" in result.output
-
-
-def test_create_makes_folders_and_keeps_the_mode_of_a_file_that_exists(sandbox: Sandbox) -> None:
-    calls = [
-        Call("create", {"path": "new/deep/-f.sh", "content": "größe\n"}),
-        bash("chmod 750 new/deep/-f.sh"),
-        Call("create", {"path": "/testbed/new/deep/-f.sh", "content": ""}),
-        bash("stat -c '%a %s' new/deep/-f.sh"),
-    ]
-    _, seen = play(sandbox, calls)
-    assert [observation.output for observation in seen][::3] == ["wrote /testbed/new/deep/-f.sh", "750 0\n"]
 
 
 def test_a_trajectory_comes_back_as_it_was(sandbox: Sandbox, tmp_path: Path) -> None:
