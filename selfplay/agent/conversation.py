@@ -1,8 +1,9 @@
 """A language model as an episode's policy: its observations, how its messages are read, and when it ends.
 
-The rules are the same for text and for token ids: `ChatConversation` sends messages to an endpoint, `TokenConversation`
-gives ids to an engine. A message without a call ends the episode if something was submitted; before that it is
-answered, at most `SILENT` times in a row. Malformed calls are answered at most `GARBLED` times in a row.
+`Conversation` has the rules, `TokenConversation` follows them with an engine of token ids, and `ChatConversation` (in
+`chat_conversation.py`) with an endpoint of messages. A message without a call ends the episode if something was
+submitted; before that it is answered, at most `SILENT` times in a row. Malformed calls are answered at most `GARBLED`
+times in a row.
 """
 
 import time
@@ -14,7 +15,7 @@ from selfplay import prompts
 from selfplay.agent import call_format, native_calls
 from selfplay.agent.actions import Call, Finish, Malformed, Observation, Stop, Turn, cap
 from selfplay.agent.chat_format import MARK, ChatFormat
-from selfplay.agent.model import ContextFull, Message, MessageCount, NativeCall, Sampling, TextModel, TokenModel, Usage
+from selfplay.agent.model import ContextFull, Message, MessageCount, NativeCall, Sampling, TokenModel, Usage
 from selfplay.agent.tape import Tape
 from selfplay.agent.toolset import OBSERVATION_CHARS, Toolset
 from selfplay.agent.trajectory import Record
@@ -154,44 +155,6 @@ def shown(observation: Observation, output: str) -> str:
     return prompts.render(
         "observation", output=output.rstrip(), exit_code=observation.exit_code, budget=observation.budget.text
     )
-
-
-class ChatConversation(Conversation):
-    """A conversation in messages. Token ids are taped if the endpoint returns them; ids that it changed are drift."""
-
-    def __init__(
-        self,
-        model: TextModel,
-        name: str,
-        role: str,
-        opening: Sequence[Message],
-        style: Style = Style(),
-        *,
-        toolset: Toolset,
-        count: MessageCount | None = None,
-    ) -> None:
-        super().__init__(name, role, opening, style, toolset, count)
-        self._model = model
-
-    async def _next(self, observation: Observation | None) -> Answer:
-        if observation is not None:
-            self._observe(observation)
-        tools = self.toolset.schemas if self.style.native else ()
-        reply = await self._model.reply(self.messages, self._sampling(), tools)
-        self.usage += reply.usage
-        if reply.sample:
-            self.tape.sampled(reply.sample)
-        self.messages.append(Message("assistant", reply.text, reply.calls))
-        return Answer(reply.text, reply.length, reply.calls, reply.thoughts)
-
-    def _observe(self, observation: Observation) -> None:
-        """Answer every native call by its id, even if one message has several."""
-        text = shown(observation, cap(observation.output, self.style.observation_chars))
-        calls = self.messages[-1].calls
-        if calls:
-            self.messages += [Message("tool", text, answers=call.id) for call in calls]
-        else:
-            self.messages.append(Message("user", text))
 
 
 class TokenConversation(Conversation):

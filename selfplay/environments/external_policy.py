@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 from selfplay.agent import EpisodeLimits, Policy
-from selfplay.agent.conversation import ChatConversation
+from selfplay.agent.chat_conversation import ChatConversation
 from selfplay.agent.model import ContextFull, Message, Reply, Sampling
 from selfplay.roles.role import Role
 from selfplay.rollout.players import Say

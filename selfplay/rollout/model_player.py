@@ -11,8 +11,9 @@ from types import MappingProxyType
 from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
 
 from selfplay.agent import EpisodeLimits, Policy
+from selfplay.agent.chat_conversation import ChatConversation
 from selfplay.agent.chat_format import ChatFormat
-from selfplay.agent.conversation import ChatConversation, Conversation, Style, TokenConversation
+from selfplay.agent.conversation import Conversation, Style, TokenConversation
 from selfplay.agent.model import Message, MessageCount, ModelError, Sampling, TextModel, TokenModel
 from selfplay.formatting import count
 from selfplay.policies.option_types import Amount, Count, Seconds, Share

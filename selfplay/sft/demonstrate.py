@@ -13,7 +13,8 @@ from typing import Any, get_args
 
 from selfplay import patches
 from selfplay.agent import Finish, Policy, Trajectory, play_episode
-from selfplay.agent.conversation import NO_CALL, ChatConversation
+from selfplay.agent.chat_conversation import ChatConversation
+from selfplay.agent.conversation import NO_CALL
 from selfplay.agent.model import Message, Reply, Sampling
 from selfplay.artifact import Artifact, ArtifactError, Bug
 from selfplay.curriculum.stored_bugs import read_bug

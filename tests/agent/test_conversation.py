@@ -5,63 +5,22 @@ import base64
 import json
 import struct
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
 import zstandard
-from playing import played
+from saying import OPENING, SUBMIT, Says, bash, play
 
-from selfplay.agent import EpisodeLimits, Finish, Toolset, Trajectory, play_episode
-from selfplay.agent.conversation import GARBLED, SILENT, ChatConversation, Style
+from selfplay.agent import EpisodeLimits, Finish, Trajectory, play_episode
+from selfplay.agent.chat_conversation import ChatConversation
+from selfplay.agent.conversation import GARBLED, SILENT
 from selfplay.agent.episode import LOOP
-from selfplay.agent.model import ContextFull, Message, ModelError, NativeCall, Reply, Sample, Sampling, Usage
+from selfplay.agent.model import ContextFull, ModelError, Reply, Sample, Usage
 from selfplay.agent.tools import SSR_TOOLS
 from selfplay.agent.trajectory import MALFORMED, load, save
 from selfplay.sandbox import Sandbox
 from selfplay.sandbox.workers import Workers
-
-OPENING = (Message("system", "tools"), Message("user", "task"))
-SUBMIT = "<tool: submit>\n</tool>"
-
-
-def bash(command: str) -> str:
-    return f"I try this.\n\n<tool: bash>\n{command}\n</tool>"
-
-
-@dataclass
-class Says:
-    """A text model that says what it is given, the last of it for ever."""
-
-    replies: Sequence[str | Reply | Exception]
-    name: str = "says"
-    heard: list[list[Message]] = field(default_factory=list)
-
-    async def reply(
-        self, messages: Sequence[Message], sampling: Sampling, tools: Sequence[Mapping[str, Any]] = ()
-    ) -> Reply:
-        said = self.replies[min(len(self.heard), len(self.replies) - 1)]
-        self.heard.append(list(messages))
-        if isinstance(said, Exception):
-            raise said
-        return Reply(said, usage=Usage(1, 0, 10, 0, 2)) if isinstance(said, str) else said
-
-
-def play(
-    sandbox: Sandbox,
-    model: Says,
-    native: bool = False,
-    hand_in: tuple[str, ...] = (),
-    limits: EpisodeLimits = EpisodeLimits(),
-    toolset: Toolset = SSR_TOOLS,
-    **style: Any,
-) -> Trajectory:
-    conversation = ChatConversation(
-        model, "says", "solver", OPENING, Style(native=native, **style), toolset=toolset
-    )  # fmt: skip
-    return played(conversation, sandbox, "solver", limits, hand_in, toolset)
 
 
 def test_a_whole_episode(sandbox: Sandbox, tmp_path: Path) -> None:
@@ -184,12 +143,6 @@ def test_a_missing_file_is_no_submission(sandbox: Sandbox) -> None:
     assert trajectory.finish == Finish.NO_CALL and trajectory.submission is None
 
 
-def test_an_observation_is_cut_for_the_model_and_kept_in_the_step(sandbox: Sandbox) -> None:
-    model = Says([bash("seq 100000"), SUBMIT, "Done."])
-    trajectory = play(sandbox, model, observation_chars=1000)
-    assert len(model.heard[1][-1].content) < 1200 < 100_000 < len(trajectory.steps[0].output)
-
-
 def test_a_conversation_that_no_longer_fits(sandbox: Sandbox) -> None:
     trajectory = play(sandbox, Says([bash("ls"), ContextFull("full")]))
     assert trajectory.finish == Finish.OUT_OF_CONTEXT and len(trajectory.steps) == 1 and not trajectory.error
@@ -216,30 +169,6 @@ def test_a_model_that_hangs_is_out_of_time(sandbox: Sandbox) -> None:
     started = time.monotonic()
     trajectory = play(sandbox, Hangs([]), limits=EpisodeLimits(seconds=0.5))
     assert trajectory.finish == Finish.OUT_OF_TIME and time.monotonic() - started < 10
-
-
-def test_thoughts_are_kept_apart(sandbox: Sandbox) -> None:
-    trajectory = play(sandbox, Says([Reply(SUBMIT, thoughts="Hm."), "Done."]))
-    assert trajectory.record.thoughts == ("Hm.", "")
-    assert "Hm." not in str(trajectory.record.conversations)
-
-
-def native(*calls: tuple[str, str], text: str = "") -> Reply:
-    return Reply(text, tuple(NativeCall(f"id{n}", name, arguments) for n, (name, arguments) in enumerate(calls)))
-
-
-def test_native_calls(sandbox: Sandbox) -> None:
-    both = native(("bash", '{"command": "touch a"}'), ("submit", "{}"))
-    model = Says(
-        [native(("bash", "{")), both, native(("bash", '{"command": "ls -A"}')), native(("submit", "{}")), "Ok."]
-    )
-    trajectory = play(sandbox, model, native=True)
-    assert trajectory.finish == Finish.SUBMITTED
-    assert [step.malformed for step in trajectory.steps] == [True, True, False, False]
-    assert trajectory.steps[2].output == ""  # neither of the two was run
-    answers = model.heard[2][-2:]
-    assert [(m.role, m.answers) for m in answers] == [("tool", "id0"), ("tool", "id1")]  # each is answered by its id
-    assert "<tool:" not in answers[0].content
 
 
 def test_many_episodes_overlap_their_tools_and_their_model(sandbox: Sandbox) -> None:

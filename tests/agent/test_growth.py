@@ -15,8 +15,9 @@ from table_rows import long_rows
 
 from selfplay.agent import Call, call_format, native_calls
 from selfplay.agent.actions import Budget, Observation, cap, readable
+from selfplay.agent.chat_conversation import ChatConversation
 from selfplay.agent.chat_format import ChatFormat
-from selfplay.agent.conversation import Answer, ChatConversation, shown
+from selfplay.agent.conversation import Answer, shown
 from selfplay.agent.model import Message, NativeCall, Sample
 from selfplay.agent.tape import Tape
 from selfplay.agent.tools import SSR_TOOLS

@@ -8,7 +8,8 @@ import pytest
 from playing import played
 
 from selfplay.agent import Finish, Tool, Toolset, Trajectory, call_format
-from selfplay.agent.conversation import ChatConversation, Style
+from selfplay.agent.chat_conversation import ChatConversation
+from selfplay.agent.conversation import Style
 from selfplay.agent.model import Message, NativeCall, Reply, Sampling
 from selfplay.agent.tools import SSR_TOOLS
 from selfplay.agent.toolset import BadCall, CallParseError, TextForm, ToolContext, ToolResult

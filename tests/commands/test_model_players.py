@@ -13,7 +13,7 @@ import pytest
 from recorded import messages, playing, serving
 
 from selfplay.agent import EpisodeLimits
-from selfplay.agent.conversation import ChatConversation
+from selfplay.agent.chat_conversation import ChatConversation
 from selfplay.agent.model import Reply, Sampling, Usage
 from selfplay.agent.tools import SSR_TOOLS
 from selfplay.agent.trajectory import load

@@ -13,7 +13,8 @@ from serving import Serving
 
 from selfplay.agent import Observation
 from selfplay.agent.actions import Budget
-from selfplay.agent.conversation import ChatConversation, Style
+from selfplay.agent.chat_conversation import ChatConversation
+from selfplay.agent.conversation import Style
 from selfplay.agent.model import ContextFull, Message, ModelError, Sampling
 from selfplay.agent.tools import SSR_TOOLS
 from selfplay.agent.trajectory import load

@@ -13,7 +13,8 @@ import pytest
 from recorded import completion, serving
 
 from selfplay.agent import Budget, Call, Malformed, Observation
-from selfplay.agent.conversation import ChatConversation, Style
+from selfplay.agent.chat_conversation import ChatConversation
+from selfplay.agent.conversation import Style
 from selfplay.agent.model import ContextFull, Message, ModelError, Reply, Sampling
 from selfplay.agent.tools import SSR_TOOLS
 from selfplay.policies.endpoint import Endpoint, EndpointOptions
