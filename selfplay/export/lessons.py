@@ -14,7 +14,8 @@ from selfplay.agent.trajectory import TrajectoryError
 from selfplay.curriculum import Curriculum
 from selfplay.export.rewards import rewards_of
 from selfplay.rl.credit.rules import RoleName
-from selfplay.sft.lessons import LEFT_OUT, Lesson, Success, lessons, successes
+from selfplay.sft.lessons import UNSAID, Lesson, NoLesson, lessons
+from selfplay.sft.successes import LEFT_OUT, Success, successes
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,8 @@ def lesson_rows(pool: Curriculum, form: LessonFormat) -> tuple[list[dict[str, An
             continue
         rows.append(row)
         counts[lesson.role] += 1
+        if lesson.unsaid:
+            counts[UNSAID] += lesson.unsaid
     return rows, dict(counts)
 
 
@@ -59,6 +62,7 @@ def _lessons(pool: Curriculum, form: LessonFormat, counts: Counter[str]) -> Iter
         except TrajectoryError:
             counts["damaged or missing"] += 1
             continue
-        if not found:
-            counts["the call format cannot say it"] += 1
+        except NoLesson as why:
+            counts[str(why)] += 1
+            continue
         yield from ((success, lesson) for lesson in found)

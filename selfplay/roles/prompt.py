@@ -3,12 +3,11 @@
 from selfplay import prompts
 from selfplay.agent import call_format
 from selfplay.agent.model import Message
-from selfplay.agent.tools import SSR_TOOLS
 from selfplay.agent.toolset import COMMAND_SECONDS, Toolset
 from selfplay.sandbox import WORKDIR
 
 
-def opening(task: str, native: bool, toolset: Toolset = SSR_TOOLS) -> tuple[Message, ...]:
+def opening(task: str, native: bool, toolset: Toolset) -> tuple[Message, ...]:
     """The messages an episode begins with. `native`: the endpoint describes the tools to the model itself."""
     tools = [
         {

@@ -20,8 +20,8 @@ class Role(Generic[T]):
     submitted. `prompt`: the task in words. `key`: a unique name for the task's episode in the run.
 
     `staged`: makes the policy for a model that plays the role in several conversations. It takes the task, the policy's
-    name, a function that begins a conversation, and whether calls are native. None for a role that is always one
-    conversation.
+    name, a function that begins a conversation, the toolset, and whether calls are native. None for a role that is
+    always one conversation.
     """
 
     name: str
@@ -29,7 +29,7 @@ class Role(Generic[T]):
     hand_in: tuple[str, ...]
     prompt: Callable[[T], str]
     key: Callable[[T], str]
-    staged: Callable[[T, str, Converse, bool], Policy] | None = None
+    staged: Callable[[T, str, Converse, Toolset, bool], Policy] | None = None
 
     def opening(self, task: T, native: bool = False) -> tuple[Message, ...]:
         """The messages an episode begins with."""

@@ -165,7 +165,7 @@ class ModelPlayer:
             return self._conversation(role, told, style, role.key(task))
 
         if role.staged and self.options.staged:
-            return role.staged(task, self.name, converse, style.native)
+            return role.staged(task, self.name, converse, role.toolset, style.native)
         return converse(role.opening(task, style.native))
 
     def _conversation(self, role: Role[T], told: tuple[Message, ...], style: Style, episode: str) -> Conversation:

@@ -60,7 +60,9 @@ async def demonstrate_planting(stored: StoredBug, pool: SandboxPool, workers: Wo
     world = stored.prepared.world(history=True)
     try:
         bug, artifact, thresholds = read_bug(stored.folder)
-        stages = demonstration(stored.suite, artifact, lambda path: original_texts(world, [path]).get(path))
+        stages = demonstration(
+            stored.suite, artifact, lambda path: original_texts(world, [path]).get(path), INJECTOR.toolset
+        )
     except (ArtifactError, Undemonstrable, patches.PatchError) as error:
         return str(error)
     task = replace(
@@ -83,7 +85,7 @@ async def demonstrate_repair(stored: StoredBug, pool: SandboxPool, workers: Work
         async with pool.lease() as lease, workers.entered(open_world(lease, ready.task)) as world:
             broken = await workers.run(_texts, world.sandbox, changed)
             told = SOLVER.opening(SolverTask(ready.bug.id, ready.specification))
-            said = _Said(repair(ready.artifact.bug_inject, broken.get, seen))
+            said = _Said(repair(ready.artifact.bug_inject, broken.get, SOLVER.toolset, seen))
             policy = ChatConversation(said, NAME, SOLVER.name, told, toolset=SOLVER.toolset)
             trajectory = await _played(policy, SOLVER, world.sandbox, workers)
             mended = await workers.run(_texts, world.sandbox, changed)
@@ -178,4 +180,5 @@ def _policy(task: InjectorTask, stages: Iterable[Sequence[str]]) -> StagedInject
         task,
         NAME,
         lambda told: ChatConversation(next(models), NAME, INJECTOR.name, told, toolset=INJECTOR.toolset),
+        INJECTOR.toolset,
     )

@@ -9,13 +9,13 @@ a model that needs no cold start.
 
 import re
 import shlex
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import PurePosixPath
 
 from selfplay import patches
 from selfplay.agent import call_format
 from selfplay.agent.actions import Call
-from selfplay.agent.tools import SSR_TOOLS
+from selfplay.agent.toolset import Toolset
 from selfplay.artifact import Artifact
 from selfplay.patches import FilePatch, Hunk
 from selfplay.repository import Suite
@@ -31,6 +31,8 @@ LENGTHS = (10, 20, 40)
 MOST_CONTEXT = 40
 """The most lines of context that may be added to make an edit's old text unique."""
 Original = Callable[[str], str | None]
+Said = tuple[str, Call]
+"""A message: a thought, and the call after it."""
 FAREWELL = "I have submitted, and there is nothing to improve."
 """The last message of an episode: a model must learn to stop."""
 
@@ -48,17 +50,21 @@ print(json.dumps(outcomes))
 too). Short, like every demonstration: at temperature 1 a small model must get each token right."""
 _RUN = f"bash {SUBMISSION}/test_script.sh 2>&1 | python3 {SUBMISSION}/test_parser.py"
 _FAILING = 'grep -o \'"[^"]*": "failed"\' | head -20'
-_SUBMIT = Call("submit", {"folder": "."})
+_DONE = "That is done.", Call("submit", {"folder": "."})
 
 
 class Undemonstrable(Exception):
     """Why a bug cannot be demonstrated with edits."""
 
 
-def demonstration(suite: Suite, artifact: Artifact, original: Original) -> tuple[tuple[str, ...], ...]:
-    """The messages of the three stages: discover, plant, weaken. `original`: a file's text, or None.
+def demonstration(
+    suite: Suite, artifact: Artifact, original: Original, toolset: Toolset
+) -> tuple[tuple[str, ...], ...]:
+    """The messages of the three stages: discover, plant, weaken. `original`: a file's text, or None; `toolset`: the
+    role's, in which the calls are written.
 
-    Raises `Undemonstrable` for a suite that pytest does not run, and for changes that edits cannot express."""
+    Raises `Undemonstrable` for a suite that pytest does not run, for changes that edits cannot express, and for calls
+    that the toolset cannot write."""
     if suite.command:
         raise Undemonstrable("its tests are run by the user's command")
     if suite.runner != "pytest":
@@ -66,25 +72,25 @@ def demonstration(suite: Suite, artifact: Artifact, original: Original) -> tuple
     look = f"{_RUN} | {_FAILING}"
     plant = (*_edits(artifact.bug_inject, original, "the code"), _bash("Which tests see it?", look))
     weaken = (*_edits(artifact.weakening, original, "the tests"), _bash("Does one still fail?", look))
-    submit = _said("That is done.", _SUBMIT)
-    return (tuple(_discover(suite)), (*plant, submit), (*weaken, submit))
+    stages = (_discover(suite), (*plant, _DONE), (*weaken, _DONE))
+    return tuple(_written(stage, toolset) for stage in stages)
 
 
-def repair(bug_inject: str, broken: Original, seen: Reproduction | None = None) -> tuple[str, ...]:
+def repair(bug_inject: str, broken: Original, toolset: Toolset, seen: Reproduction | None = None) -> tuple[str, ...]:
     """The messages of a solver that undoes the bug. `broken`: a file's text in its world; `seen`: the test to run
-    before and after; None for none. Raises `Undemonstrable` for changes that edits cannot express."""
+    before and after; None for none. Raises `Undemonstrable` as `demonstration` does."""
     kind = PurePosixPath(patches.parse(bug_inject)[0].path).suffix
     look = _bash("I look at what there is.", f"git ls-files {shlex.quote('*' + kind)} | grep -v test | head -40")
     edits = _edits(patches.reverse(bug_inject), broken, "the code")
-    before, after = list[str](), list[str]()
+    before, after = list[Said](), list[Said]()
     if seen:
         before = [_bash("I put one of the tests back.", seen.restore)] if seen.restore else []
         before += [_bash("It should fail now.", seen.run)]
         after = [_bash("It should pass now.", seen.run)]
-    return (look, *before, *edits, *after, _said("That is done.", _SUBMIT), FAREWELL)
+    return (*_written((look, *before, *edits, *after, _DONE), toolset), FAREWELL)
 
 
-def _discover(suite: Suite) -> Iterator[str]:
+def _discover(suite: Suite) -> Iterator[Said]:
     options = " ".join(map(shlex.quote, ["-p", "no:cacheprovider", *suite.options]))
     tests = " ".join(map(shlex.quote, suite.files))
     left_out = "".join(f" \\\n  --deselect {shlex.quote(test)}" for test in suite.excluded)
@@ -97,9 +103,9 @@ def _discover(suite: Suite) -> Iterator[str]:
     }
     yield _bash("I look for the tests.", "git ls-files | grep -i 'test.*py$' | head -40")  # a repair begins otherwise
     for name, content in files.items():
-        yield _said("", Call("create", {"path": f"{SUBMISSION}/{name}", "content": content}))
+        yield ("", Call("create", {"path": f"{SUBMISSION}/{name}", "content": content}))
     yield _bash("I try them out.", f"{_RUN} | tail -c 200")
-    yield _said("They work.", Call("submit", {"paths": [f"{SUBMISSION}/{name}" for name in files]}))
+    yield ("They work.", Call("submit", {"paths": [f"{SUBMISSION}/{name}" for name in files]}))
 
 
 def parser(left_out: Sequence[str]) -> str:
@@ -109,7 +115,7 @@ def parser(left_out: Sequence[str]) -> str:
     return PARSER.replace("\noutcomes = {}", f"\nLEFT_OUT = {list(left_out)!r}\noutcomes = {{}}", 1)
 
 
-def _edits(diff: str, original: Original, what: str) -> Iterator[str]:
+def _edits(diff: str, original: Original, what: str) -> Iterator[Said]:
     """Messages that read and change each place that `diff` changes."""
     for section in patches.parse(diff):
         path = section.path
@@ -119,14 +125,14 @@ def _edits(diff: str, original: Original, what: str) -> Iterator[str]:
             raise Undemonstrable(f"{path} does not end with a newline")
         elif section.kind == "added" and not section.binary and section.new_mode == "100644":
             content = "".join(f"{line}\n" for line in section.added_lines)
-            yield _said(f"`{path}` is new.", Call("create", {"path": path, "content": content}))
+            yield (f"`{path}` is new.", Call("create", {"path": path, "content": content}))
         elif section.kind == "modified" and not section.binary:
             yield from _changes(section, original(path), what)
         else:
             raise Undemonstrable(f"{path} is not changed by edits")
 
 
-def _changes(section: FilePatch, text: str | None, what: str) -> Iterator[str]:
+def _changes(section: FilePatch, text: str | None, what: str) -> Iterator[Said]:
     if text is None:
         raise Undemonstrable(f"the original of {section.path} cannot be read")
     if not text:
@@ -136,7 +142,7 @@ def _changes(section: FilePatch, text: str | None, what: str) -> Iterator[str]:
         start, old, new = _replacement(lines, hunk, moved, section.path)
         shown = _shown(lines, start, start + len(old))
         yield _bash(f"I read {what} in `{section.path}`.", f"{shown} -- {shlex.quote(section.path)}")
-        yield _said("", Call("edit", {"path": section.path, "old": "\n".join(old), "new": "\n".join(new)}))
+        yield ("", Call("edit", {"path": section.path, "old": "\n".join(old), "new": "\n".join(new)}))
         lines[start : start + len(old)] = new
         moved += hunk.new_count - hunk.old_count
 
@@ -172,16 +178,20 @@ def _replacement(lines: Sequence[str], hunk: Hunk, moved: int, path: str) -> tup
     raise Undemonstrable(f"a change of {path} has no unique place")
 
 
-def _bash(thought: str, command: str) -> str:
-    return _said(thought, Call("bash", {"command": command}))
+def _bash(thought: str, command: str) -> Said:
+    return thought, Call("bash", {"command": command})
 
 
-def _said(thought: str, call: Call) -> str:
-    """A message with one call. Raises `Undemonstrable` if the textual format cannot express it."""
+def _written(said: Iterable[Said], toolset: Toolset) -> tuple[str, ...]:
+    """The messages, each with one call. Raises `Undemonstrable` if the toolset cannot write one."""
+    return tuple(_message(thought, call, toolset) for thought, call in said)
+
+
+def _message(thought: str, call: Call, toolset: Toolset) -> str:
     try:
-        message = f"{thought}\n\n{call_format.write(call, SSR_TOOLS)}".strip()
+        message = f"{thought}\n\n{call_format.write(call, toolset)}".strip()
     except call_format.CannotFormatCall as error:
         raise Undemonstrable(str(error)) from error
-    if not isinstance(call_format.parse(message, SSR_TOOLS), Call):  # a file name in the thought may look like a tag
+    if not isinstance(call_format.parse(message, toolset), Call):  # a file name in the thought may look like a tag
         raise Undemonstrable(f"{thought!r} hides the call after it")
     return message

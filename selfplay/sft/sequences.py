@@ -14,7 +14,8 @@ from selfplay.agent.taped import check_own, taped_answers
 from selfplay.agent.trajectory import TrajectoryError, load
 from selfplay.curriculum import Curriculum
 from selfplay.rl.credit.rules import RoleName
-from selfplay.sft.lessons import LEFT_OUT, Success, lessons, successes, tokens
+from selfplay.sft.lessons import NOTHING_GOOD, UNSAID, NoLesson, lessons, tokens
+from selfplay.sft.successes import LEFT_OUT, Success, successes
 
 RENDER = "Train the model that played it, or have its messages rendered for this one (--render)."
 
@@ -24,7 +25,7 @@ class Lecture:
     """One sequence to learn from. `family`: the first-order bug it is about; `taped`: the ids are the sampled ones."""
 
     name: str
-    role: RoleName
+    role: str
     family: str
     ids: Sequence[int]
     mask: Sequence[int]
@@ -59,19 +60,24 @@ def lectures(pool: Curriculum, chat: ChatFormat, wanted: LessonsWanted, counts: 
                 counts["not strict: a malformed call, or ended by a budget"] += 1
                 continue
             if trajectory.record.segments and not wanted.render:
-                yield from _taped(trajectory, success, chat)
+                made = _taped(trajectory, success, chat)
+                counts[NOTHING_GOOD] += not made
+                yield from made
                 continue
             found = lessons(success, wanted.observation_chars)
         except TrajectoryError:
             counts["damaged, missing, or a tape that is not its conversation's"] += 1
             continue
-        if not found:
-            counts["the call format cannot say it"] += 1
+        except NoLesson as why:
+            counts[str(why)] += 1
+            continue
         for lesson in found:
             if lesson.words in said and not wanted.repeats:
                 counts["the same was said before"] += 1
                 continue
             said.add(lesson.words)
+            if lesson.unsaid:
+                counts[UNSAID] += lesson.unsaid
             row = tokens(lesson.messages, chat)
             yield Lecture(lesson.id, lesson.role, success.family, row["ids"], row["mask"], False)
 
@@ -92,7 +98,7 @@ def _taped(trajectory: Trajectory, success: Success, chat: ChatFormat) -> list[L
         if not one.malformed:
             masks[one.segment][one.start : one.end] = [1] * one.tokens
     return [
-        Lecture(f"{name}-{number}", success.role, success.family, segment.ids[:last], mask[:last], True)
+        Lecture(f"{name}-{number}", success.role.name, success.family, segment.ids[:last], mask[:last], True)
         for number, (segment, mask) in enumerate(zip(segments, masks, strict=True))
         if (last := len(mask) - mask[::-1].index(1) if any(mask) else 0)
     ]

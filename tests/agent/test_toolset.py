@@ -2,6 +2,8 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,8 +15,14 @@ from selfplay.agent.conversation import Style
 from selfplay.agent.model import Message, NativeCall, Reply, Sampling
 from selfplay.agent.tools import SSR_TOOLS
 from selfplay.agent.toolset import BadCall, CallParseError, TextForm, ToolContext, ToolResult
+from selfplay.agent.trajectory import Record, save
+from selfplay.repository import Suite
+from selfplay.roles.injector.staged import StagedInjector
+from selfplay.roles.injector.task import InjectorTask
 from selfplay.roles.role import Role
 from selfplay.sandbox import Sandbox
+from selfplay.sft.lessons import lessons
+from selfplay.sft.successes import Success
 
 
 def search(arguments: Mapping[str, Any], context: ToolContext) -> ToolResult:
@@ -70,6 +78,14 @@ def play(sandbox: Sandbox, model: Says, native: bool) -> Trajectory:
     return played(conversation, sandbox, READER.name, toolset=READER.toolset)
 
 
+def taught(trajectory: Trajectory, folder: Path) -> list[Message]:
+    """The messages of an episode's lesson."""
+    save(trajectory, path := folder / "000000.jsonl.zst")
+    (lesson,) = lessons(Success(path, READER, READER.prompt("needle")), 1000)
+    assert lesson.unsaid == 0
+    return list(lesson.messages)
+
+
 def native(name: str, **arguments: Any) -> Reply:
     return Reply("", (NativeCall("id", name, json.dumps(arguments)),))
 
@@ -105,6 +121,33 @@ def test_a_fifth_tool_is_told_of_and_called_natively(sandbox: Sandbox) -> None:
     assert [tool["function"]["name"] for tool in model.tools] == ["bash", "edit", "create", "submit", "search"]
     assert model.tools[-1] == SEARCH.schema
     assert "bash, edit, create, submit, search" in model.told[0].content
+
+
+@pytest.mark.parametrize("how", ["text", "native", "script"])
+def test_a_fifth_tool_is_taught(sandbox: Sandbox, tmp_path: Path, how: str) -> None:
+    said = "I look.\n\n<tool: search>\nneedle\n</tool>"
+    call = native("search", words="needle")
+    found = Reply("I look.", call.calls) if how == "native" else Reply(said)
+    submit = native("submit") if how == "native" else Reply("<tool: submit>\n</tool>")
+    trajectory = play(sandbox, Says(found, submit, Reply("Done.")), native=how == "native")
+    if how == "script":
+        trajectory = replace(trajectory, record=Record())
+        said = said.removeprefix("I look.\n\n")
+    told, task, *rest = taught(trajectory, tmp_path)
+    assert (told, task) == READER.opening("needle") and "<tool: search>\ndef main\n</tool>" in told.content
+    assert [message.role for message in rest] == ["assistant", "user", "assistant", "user", "assistant"]
+    assert (rest[0].content, rest[0].malformed) == (said, False) and "needle two" in rest[1].content
+
+
+def test_every_stage_is_told_of_a_fifth_tool() -> None:
+    told = list[Message]()
+
+    def converse(opening: Sequence[Message]) -> ChatConversation:
+        told.extend(opening)
+        return ChatConversation(Says(), "says", "injector", opening, toolset=TOOLS)
+
+    StagedInjector(InjectorTask("removal", 0, 0, Suite((), {})), "says", converse, TOOLS)
+    assert "<tool: search>\ndef main\n</tool>" in told[0].content
 
 
 def test_a_toolset_of_one_repairs_with_its_own_example(sandbox: Sandbox) -> None:

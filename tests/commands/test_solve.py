@@ -26,13 +26,15 @@ from selfplay.curriculum.summary import summarise
 from selfplay.oracle.leak_audit.audit import Audit
 from selfplay.repository import Prepared, rebuild
 from selfplay.roles.role import Role
+from selfplay.roles.solver import SOLVER
 from selfplay.roles.solver.task import SolverTask
 from selfplay.rollout.solver import SolverRun
 from selfplay.sandbox import Backend
 from selfplay.sandbox.admission import SandboxPool
 from selfplay.sandbox.workers import Workers
 from selfplay.scripted.policy import Script, ScriptedPolicy
-from selfplay.sft.lessons import Success, lessons
+from selfplay.sft.lessons import lessons
+from selfplay.sft.successes import Success
 
 pytestmark = pytest.mark.slow  # a whole run to attempt, and many attempts
 
@@ -173,7 +175,7 @@ def test_order_two_in_one_command_and_again(selfplay: Command, shop: Path, tmp_p
 
     episodes = sorted((tmp_path / "trajectories").glob("*-solver.jsonl.zst"))
     assert len(episodes) == 2  # a search and a naive one: both can be said to a model, call by call
-    assert all(len(lessons(Success(path, "solver", "the task"), 4000)) == 1 for path in episodes)
+    assert all(len(lessons(Success(path, SOLVER, "the task"), 4000)) == 1 for path in episodes)
 
     again = selfplay(*command, "--attempts", 2)
     assert again.code == 0, again.err

@@ -92,13 +92,13 @@ def test_the_solver_of_an_imported_task_sees_its_statement() -> None:
 
 @pytest.mark.parametrize("native", [True, False])
 def test_the_system_message_explains_the_tools_that_there_are(native: bool) -> None:
-    system, user = opening("the task", native)
+    system, user = opening("the task", native, SSR_TOOLS)
     assert (system.role, user.role, user.content) == ("system", "user", "the task")
     assert ("<tool: bash" in system.content) != native
     assert "at most\n120 seconds" in system.content and "/testbed" in system.content
 
 
 def test_every_example_of_the_tools_text_is_a_call() -> None:
-    examples = opening("", False)[0].content.split("</tool>")[:-1]
+    examples = opening("", False, SSR_TOOLS)[0].content.split("</tool>")[:-1]
     found = [parse(f"<tool:{example.split('<tool:')[1]}</tool>", SSR_TOOLS) for example in examples]
     assert [call.tool for call in found] == ["bash", "edit", "create", "submit"]  # type: ignore[union-attr]

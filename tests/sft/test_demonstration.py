@@ -40,7 +40,7 @@ def test_the_edits_make_the_bug(tmp_path: Path, context: int) -> None:
     bug = diff(tmp_path, BEFORE, AFTER, "src.py", context)
     weakening = diff(tmp_path, TESTS, TESTS.replace("    assert 2", "    pass"), "tests/test_a.py")
     known = {"src.py": BEFORE, "tests/test_a.py": TESTS}
-    discover, plant, weaken = demonstration(SUITE, artifact(bug, weakening), known.get)
+    discover, plant, weaken = demonstration(SUITE, artifact(bug, weakening), known.get, SSR_TOOLS)
     for message in (*plant, *weaken):
         call = parse(message, SSR_TOOLS)
         if call.tool == "edit":  # type: ignore[union-attr]
@@ -57,7 +57,7 @@ def test_a_file_that_comes_and_one_that_goes(tmp_path: Path) -> None:
         "diff --git a/new.py b/new.py\nnew file mode 100644\n--- /dev/null\n+++ b/new.py\n@@ -0,0 +1 @@\n+x = 1\n"
         "diff --git a/old.py b/old.py\ndeleted file mode 100644\n--- a/old.py\n+++ /dev/null\n@@ -1 +0,0 @@\n-y = 2\n"
     )
-    _, plant, _ = demonstration(SUITE, artifact(bug, ""), {"old.py": "y = 2\n"}.get)
+    _, plant, _ = demonstration(SUITE, artifact(bug, ""), {"old.py": "y = 2\n"}.get, SSR_TOOLS)
     assert "<tool: create>\nnew.py\nx = 1\n</tool>" in plant[0] and "git rm -q -- old.py" in plant[1]
 
 
@@ -71,7 +71,7 @@ def test_a_file_that_comes_and_one_that_goes(tmp_path: Path) -> None:
 def test_what_no_edit_can_say(tmp_path: Path, before: str, after: str, said: str) -> None:
     bug = artifact(diff(tmp_path, before, after, "src.py"), "")
     with pytest.raises(Undemonstrable, match=said):
-        demonstration(SUITE, bug, {"src.py": before}.get)
+        demonstration(SUITE, bug, {"src.py": before}.get, SSR_TOOLS)
 
 
 def test_a_new_file_without_a_last_line_end_is_not_said_with_one() -> None:
@@ -80,32 +80,32 @@ def test_a_new_file_without_a_last_line_end_is_not_said_with_one() -> None:
         "\\ No newline at end of file\n"
     )
     with pytest.raises(Undemonstrable, match=r"new.py does not end with a newline"):
-        demonstration(SUITE, artifact(bug, ""), {}.get)
+        demonstration(SUITE, artifact(bug, ""), {}.get, SSR_TOOLS)
 
 
 @pytest.mark.parametrize("name", ["<think>.py", "<tool: bash>.py"])
 def test_a_file_named_like_a_tag(tmp_path: Path, name: str) -> None:
     bug = artifact(diff(tmp_path, "x = 1\n", "x = 2\n", name), "")
     with pytest.raises(Undemonstrable, match="hides the call after it"):
-        demonstration(SUITE, bug, {name: "x = 1\n"}.get)
+        demonstration(SUITE, bug, {name: "x = 1\n"}.get, SSR_TOOLS)
 
 
 def test_a_rename_is_no_edit() -> None:
     bug = "diff --git a/a.py b/b.py\nsimilarity index 100%\nrename from a.py\nrename to b.py\n"
     with pytest.raises(Undemonstrable, match=r"b.py is not changed by edits"):
-        demonstration(SUITE, artifact(bug, ""), {"a.py": ""}.get)
+        demonstration(SUITE, artifact(bug, ""), {"a.py": ""}.get, SSR_TOOLS)
 
 
 def test_a_diff_of_another_file(tmp_path: Path) -> None:
     bug = artifact(diff(tmp_path, "x = 1\n", "x = 2\n", "src.py"), "")
     with pytest.raises(Undemonstrable, match="does not fit"):
-        demonstration(SUITE, bug, {"src.py": "z = 1\n"}.get)
+        demonstration(SUITE, bug, {"src.py": "z = 1\n"}.get, SSR_TOOLS)
     with pytest.raises(Undemonstrable, match="cannot be read"):
-        demonstration(SUITE, bug, {}.get)
+        demonstration(SUITE, bug, {}.get, SSR_TOOLS)
     with pytest.raises(Undemonstrable, match="the user's command"):
-        demonstration(Suite((), {}, command="make test"), bug, {}.get)
+        demonstration(Suite((), {}, command="make test"), bug, {}.get, SSR_TOOLS)
     with pytest.raises(Undemonstrable, match="its tests are run by mocha; only pytest is supported"):
-        demonstration(Suite((), {}, runner="mocha"), bug, {}.get)
+        demonstration(Suite((), {}, runner="mocha"), bug, {}.get, SSR_TOOLS)
 
 
 def test_the_parser_reads_pytest() -> None:
@@ -126,7 +126,7 @@ def test_a_test_is_shown_by_its_name_and_code_by_its_lines(tmp_path: Path) -> No
     weakening = diff(tmp_path, before, before.replace("    assert m.f(2) == 2\n", ""), "tests/test_m.py")
     bug = diff(tmp_path, "def f(x):\n    return x\n", "def f(x):\n    return 1\n", "m.py")
     known = {"tests/test_m.py": before, "m.py": "def f(x):\n    return x\n"}
-    _, plant, weaken = demonstration(SUITE, artifact(bug, weakening), known.get)
+    _, plant, weaken = demonstration(SUITE, artifact(bug, weakening), known.get, SSR_TOOLS)
     assert "grep -A 10 'def test_one(' -- tests/test_m.py" in weaken[0]
     assert "sed -n '1,15p' -- m.py" in plant[0]
 
@@ -134,20 +134,20 @@ def test_a_test_is_shown_by_its_name_and_code_by_its_lines(tmp_path: Path) -> No
 def test_a_repair_looks_reads_edits_hands_in_and_ends(tmp_path: Path) -> None:
     """What the bug changed from `x` to `1` is changed back, in the file as the solver finds it."""
     bug = diff(tmp_path, "def f(x):\n    return x\n", "def f(x):\n    return 1\n", "m.py")
-    said = repair(bug, {"m.py": "def f(x):\n    return 1\n"}.get)
+    said = repair(bug, {"m.py": "def f(x):\n    return 1\n"}.get, SSR_TOOLS)
     calls = [parse(message, SSR_TOOLS) for message in said]
     assert [call.tool for call in calls[:-1] if isinstance(call, Call)] == ["bash", "bash", "edit", "submit"]
     edit = calls[2]
     assert isinstance(edit, Call) and edit.arguments["new"] == "def f(x):\n    return x\n"
     assert "git ls-files '*.py'" in said[0] and said[-1] == FAREWELL
     with pytest.raises(Undemonstrable, match="does not fit"):
-        repair(bug, {"m.py": "def f(x):\n    return 2\n"}.get)
+        repair(bug, {"m.py": "def f(x):\n    return 2\n"}.get, SSR_TOOLS)
 
 
 @pytest.mark.parametrize("restore", ["git apply x", ""])
 def test_a_repair_sees_the_bug_before_it_edits_and_that_it_is_gone_after(tmp_path: Path, restore: str) -> None:
     bug = diff(tmp_path, "x = 1\n", "x = 2\n", "m.py")
-    said = repair(bug, {"m.py": "x = 2\n"}.get, Reproduction(restore, "pytest"))
+    said = repair(bug, {"m.py": "x = 2\n"}.get, SSR_TOOLS, Reproduction(restore, "pytest"))
     calls = [call for message in said if isinstance(call := parse(message, SSR_TOOLS), Call)]
     done = [call.arguments.get("command", call.tool).partition(" ")[0] for call in calls]
     put_back = ["git"] if restore else []

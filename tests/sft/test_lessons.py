@@ -14,7 +14,9 @@ from selfplay.agent.call_format import parse
 from selfplay.agent.model import Message, NativeCall
 from selfplay.agent.tools import SSR_TOOLS
 from selfplay.agent.trajectory import MALFORMED, Record, save
-from selfplay.sft.lessons import Success, lessons
+from selfplay.roles.solver import SOLVER
+from selfplay.sft.lessons import CANNOT_SAY, NO_SUCH_TOOL, NoLesson, lessons
+from selfplay.sft.successes import Success
 
 
 def test_a_scripts_own_episodes_are_lessons_only_when_asked_for(
@@ -107,7 +109,7 @@ def test_a_bug_that_is_another_than_its_files_is_no_lesson(
 def success(tmp_path: Path, trajectory: Trajectory) -> Success:
     path = tmp_path / "000001-solver.jsonl.zst"
     save(trajectory, path)
-    return Success(path, "solver", "the task")
+    return Success(path, SOLVER, "the task")
 
 
 def step(call: Call, output: str = "", malformed: bool = False) -> Step:
@@ -167,12 +169,33 @@ def test_a_call_that_nobody_answered_is_not_imitated(tmp_path: Path, finish: Fin
 
 def test_a_script_that_the_format_cannot_say_gives_no_lesson(tmp_path: Path) -> None:
     steps = (step(Call("create", {"path": "a", "content": "no newline"})),)
-    assert lessons(success(tmp_path, Trajectory("solver", "s", Finish.SUBMITTED, steps)), 1000) == []
+    with pytest.raises(NoLesson, match=CANNOT_SAY):
+        lessons(success(tmp_path, Trajectory("solver", "s", Finish.SUBMITTED, steps)), 1000)
+
+
+def test_a_native_call_that_the_format_cannot_say_is_counted(tmp_path: Path) -> None:
+    odd = NativeCall("1", "create", '{"path": "a", "content": "no newline"}')
+    conversation = (
+        Message("system", "s"), Message("user", "u"), Message("assistant", "", (odd,)),
+        Message("tool", "wrote a", answers="1"), Message("assistant", "Done."),
+    )  # fmt: skip
+    trajectory = Trajectory("solver", "m", Finish.SUBMITTED, record=Record((conversation,)))
+    (lesson,) = lessons(success(tmp_path, trajectory), 1000)
+    assert [message.malformed for message in lesson.messages[2:]] == [True, False, False] and lesson.unsaid == 1
+
+
+def test_an_episode_with_a_tool_that_its_role_does_not_have_is_named(tmp_path: Path) -> None:
+    steps, call = (step(Call("search", {"words": "x"})),), NativeCall("1", "search", '{"words": "x"}')
+    native = (Message("system", "s"), Message("assistant", "", (call,)), Message("assistant", "Done."))
+    for record in (Record(), Record((native,))):
+        with pytest.raises(NoLesson, match=NO_SUCH_TOOL):
+            lessons(success(tmp_path, Trajectory("solver", "s", Finish.SUBMITTED, steps, record=record)), 1000)
 
 
 def test_a_long_output_of_a_script_is_cut(tmp_path: Path) -> None:
     steps = (step(Call("bash", {"command": "cat x"}), "y" * 5000), step(Call(MALFORMED, {}), "", malformed=True))
-    assert lessons(success(tmp_path, Trajectory("solver", "s", Finish.SUBMITTED, steps)), 200) == []
+    with pytest.raises(NoLesson, match=CANNOT_SAY):
+        lessons(success(tmp_path, Trajectory("solver", "s", Finish.SUBMITTED, steps)), 200)
     (lesson,) = lessons(success(tmp_path, Trajectory("solver", "s", Finish.SUBMITTED, steps[:1])), 200)
     assert len(lesson.messages[3].content) < 300 and "4800 characters cut" in lesson.messages[3].content
 

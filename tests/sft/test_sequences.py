@@ -15,9 +15,10 @@ from selfplay.agent.model import Message
 from selfplay.agent.tape import SampledSpan, Segment
 from selfplay.agent.taped import TokenizerMismatch
 from selfplay.agent.trajectory import Record, save
+from selfplay.roles.solver import SOLVER
 from selfplay.sft import sequences
-from selfplay.sft.lessons import Success
 from selfplay.sft.sequences import LessonsWanted, lectures
+from selfplay.sft.successes import Success
 
 TOLD = (Message("system", "S"), Message("user", "U"))
 TALK = (*TOLD, Message("assistant", "bad", malformed=True), Message("user", "why"), Message("assistant", "good"))
@@ -46,7 +47,7 @@ def learned(
     """Each lecture as its text and the text that is learned, and the counts."""
     path = folder / "000000-solver.jsonl.zst"
     save(trajectory, path)
-    found = [Success(path, "solver", "told", "bug-1")]
+    found = [Success(path, SOLVER, "told", "bug-1")]
     monkeypatch.setattr(sequences, "successes", lambda pool, roles: iter(found))
     counts = Counter[str]()
     pool = SimpleNamespace(folder=folder)

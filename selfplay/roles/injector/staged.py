@@ -13,6 +13,7 @@ from selfplay import prompts
 from selfplay.agent.actions import Call, Finish, Observation, Stop, Turn
 from selfplay.agent.conversation import Conversation
 from selfplay.agent.model import Message, Usage
+from selfplay.agent.toolset import Toolset
 from selfplay.agent.trajectory import Record
 from selfplay.formatting import count
 from selfplay.patches import is_test_file
@@ -32,17 +33,19 @@ Turns = AsyncGenerator[Turn, Observation]
 
 
 class StagedInjector:
-    """A `Policy`. `converse` begins a conversation; `native`: with the endpoint's own tool calls."""
+    """A `Policy`. `converse` begins a conversation; each is told of `toolset`. `native`: with the endpoint's own tool
+    calls."""
 
     def __init__(
         self,
         task: InjectorTask,
         name: str,
         converse: Callable[[tuple[Message, ...]], Conversation],
+        toolset: Toolset,
         native: bool = False,
     ) -> None:
         self.name = f"{name} (staged)"
-        self._task, self._converse, self._native = task, converse, native
+        self._task, self._converse, self._toolset, self._native = task, converse, toolset, native
         self._conversations: list[Conversation] = []
         first = self._begin("discover", **self._told("discover", [], ""))
         self._turns = self._play(first)
@@ -68,7 +71,7 @@ class StagedInjector:
 
     def _begin(self, stage: str, **more: object) -> Conversation:
         told = prompts.render(f"staged/{stage}", **variables(self._task), **more)
-        conversation = self._converse(opening(told, self._native))
+        conversation = self._converse(opening(told, self._native, self._toolset))
         self._conversations.append(conversation)
         return conversation
 
