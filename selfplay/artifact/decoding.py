@@ -30,10 +30,11 @@ def text_memory(data: bytes) -> int:
     return len(data) * (4 if _WIDE.search(data) else 2)
 
 
-def typed(kind: type[M], value: Any, what: str) -> M:
-    """Return `value` as the model `kind`. Raises `UntrustedDataError`, naming the wrong field."""
+def typed(kind: type[M], value: Any, what: str, context: object = None) -> M:
+    """Return `value` as the model `kind`. `context`: for the model's validators. Raises `UntrustedDataError`, naming
+    the wrong field."""
     try:
-        return kind.model_validate(value)
+        return kind.model_validate(value, context=context)
     except ValidationError as error:
         raise UntrustedDataError(f"{what}: {first_fault(error)}") from error
 

@@ -4,12 +4,12 @@ import os
 from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
 
 from selfplay.agent.trajectory import Trajectory, encoded, save_encoded
 from selfplay.curriculum import Attempt, AttemptFigures, Curriculum, EpisodeRecord, StoredEpisodeFigures
 from selfplay.curriculum.attempts import attempt_trajectory
 from selfplay.curriculum.crediting import ENDING, injection_name
+from selfplay.curriculum.records import PlayFigures
 from selfplay.rollout.rollout import InjectorRollout, K, Out, Rollout, SolverKey, SolverOutcome, SolverRollout
 from selfplay.rollout.stored import header
 from selfplay.sandbox.owners import remove
@@ -17,7 +17,7 @@ from selfplay.sandbox.owners import remove
 
 def store_episode(pool: Curriculum, rollout: InjectorRollout) -> EpisodeRecord:
     """Store an injector rollout; it replaces what the pool holds for that episode."""
-    task, outcome = rollout.task, rollout.outcome
+    task, outcome, played = rollout.task, rollout.outcome, _played(rollout.trajectory)
     name = injection_name(task.number, pool.episodes.suffix(task.repository)) + ENDING
     _save(rollout, pool.folder / "trajectories" / name)
     record = EpisodeRecord(
@@ -27,13 +27,18 @@ def store_episode(pool: Curriculum, rollout: InjectorRollout) -> EpisodeRecord:
         reason=outcome.reason,
         figures=StoredEpisodeFigures(
             seconds=outcome.seconds,
+            episode_seconds=played.episode_seconds,
+            calls=played.calls,
+            finish=played.finish,
+            malformed=played.malformed,
+            drift=played.drift,
+            usage=played.usage,
             suite_runs=outcome.suite_runs,
             validation_seconds=outcome.validation_seconds,
             files=outcome.files,
             changed_lines=outcome.changed_lines,
             fail_to_pass=outcome.fail_to_pass,
             task=outcome.task_key,
-            **_played(rollout.trajectory),
         ),
         failed_check=outcome.failed_check,
         tree_key=outcome.tree_key,
@@ -54,8 +59,7 @@ def store_attempt(pool: Curriculum, rollout: SolverRollout) -> Attempt:
     task, trajectory = rollout.task, rollout.trajectory
     name = attempt_trajectory(task.bug, task.policy, task.number)
     _save(rollout, pool.folder / "trajectories" / name)
-    played = {"player": trajectory.policy, **_played(trajectory)}
-    attempt = _attempt(task, rollout.outcome, played)
+    attempt = _attempt(task, rollout.outcome, _played(trajectory), trajectory.policy)
     attempt = replace(attempt, versions=versions_of(trajectory), trajectory=name)
     pool.attempts.add(attempt)
     return attempt
@@ -63,12 +67,12 @@ def store_attempt(pool: Curriculum, rollout: SolverRollout) -> Attempt:
 
 def store_control(pool: Curriculum, task: SolverKey, outcome: SolverOutcome) -> Attempt:
     """Store the outcome of a control, which has no episode."""
-    attempt = _attempt(task, outcome, {})
+    attempt = _attempt(task, outcome, PlayFigures(), "")
     pool.attempts.add(attempt)
     return attempt
 
 
-def _attempt(task: SolverKey, outcome: SolverOutcome, played: dict[str, Any]) -> Attempt:
+def _attempt(task: SolverKey, outcome: SolverOutcome, played: PlayFigures, player: str) -> Attempt:
     return Attempt(
         bug=task.bug,
         policy=task.policy,
@@ -79,12 +83,18 @@ def _attempt(task: SolverKey, outcome: SolverOutcome, played: dict[str, Any]) ->
         diff=outcome.diff,
         figures=AttemptFigures(
             seconds=outcome.seconds,
+            episode_seconds=played.episode_seconds,
+            calls=played.calls,
+            finish=played.finish,
+            malformed=played.malformed,
+            drift=played.drift,
+            usage=played.usage,
             suite_runs=outcome.suite_runs,
             grading_seconds=outcome.grading_seconds,
             changed_lines=outcome.changed_lines,
             left_out=outcome.left_out,
             assurance=outcome.assurance,
-            **played,
+            player=player,
         ),
     )
 
@@ -95,17 +105,17 @@ def versions_of(trajectory: Trajectory) -> tuple[int, int]:
     return (min(first for first, _ in spans), max(last for _, last in spans)) if spans else (0, 0)
 
 
-def _played(trajectory: Trajectory) -> dict[str, Any]:
+def _played(trajectory: Trajectory) -> PlayFigures:
     """The counts of the episode itself."""
-    figures = trajectory.figures
-    return {
-        "episode_seconds": figures.seconds,
-        "calls": figures.calls,
-        "finish": str(figures.finish),
-        "malformed": figures.malformed,
-        "drift": figures.drift,
-        "usage": asdict(figures.usage),
-    }
+    found = trajectory.figures
+    return PlayFigures(
+        episode_seconds=found.seconds,
+        calls=found.calls,
+        finish=str(found.finish),
+        malformed=found.malformed,
+        drift=found.drift,
+        usage=asdict(found.usage),
+    )
 
 
 def _save(rollout: Rollout[K, Out], path: Path) -> None:

@@ -1,13 +1,14 @@
 """The pool's records as typed values.
 
-Figures keep fields that this version does not know, so that a pool may pass through an older version without loss.
+Figures that are read keep fields that this version does not know, so that a pool may pass through an older version
+without loss; figures that are made may not have any.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, model_validator
 
 from selfplay.artifact import Artifact, Bug
 from selfplay.artifact.decoding import parse_json, typed
@@ -26,6 +27,8 @@ Seconds = Annotated[float, Field(ge=-MOST_SECONDS, le=MOST_SECONDS, allow_inf_na
 Amount = Annotated[float, Field(ge=-1e15, le=1e15, allow_inf_nan=False)]
 Versions = tuple[int, int]
 """The first and the last weight version of a policy that sampled in an episode."""
+STORED = "stored"
+"""The context in which a row of the pool is read."""
 
 
 class CurriculumError(SelfplayError):
@@ -50,6 +53,14 @@ class PlayFigures(BaseModel):
     drift: Count = 0
     usage: Mapping[str, Amount] = {}
     suite_runs: Count = 0
+
+    @model_validator(mode="before")
+    @classmethod
+    def _known(cls, found: Any, info: ValidationInfo) -> Any:
+        odd = found.keys() - cls.model_fields.keys() if isinstance(found, dict) else ()
+        if odd and info.context != STORED:
+            raise ValueError(f"{cls.__name__} has no field {min(odd)!r}")
+        return found
 
 
 class StoredEpisodeFigures(PlayFigures):
@@ -150,7 +161,7 @@ def plain_row(row: tuple[Any, ...]) -> tuple[Any, ...]:
 def read_row(kind: type[M], text: str) -> M:
     """Reads a value from a row of the pool. Raises `CurriculumError` for a damaged row."""
     try:
-        return typed(kind, parse_json(text.encode(), "it"), "it")
+        return typed(kind, parse_json(text.encode(), "it"), "it", STORED)
     except (UntrustedDataError, UnicodeEncodeError) as error:
         raise CurriculumError(f"a row of the pool is damaged: {error}".replace(": it: ", ": "), DAMAGED) from error
 
