@@ -1,6 +1,7 @@
 """A rollout that is stored comes back as it was, whatever later versions add."""
 
 import json
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,14 @@ def test_what_is_stored_comes_back(tmp_path: Path, rollout: InjectorRollout | So
     assert found.header.task.model_dump() == vars(rollout.task)
     kept = {name: value for name, value in vars(rollout.outcome).items() if name not in LEFT_TO_THE_POOL}
     assert found.header.outcome.model_dump() == kept
+
+
+def test_the_architecture_tells_of_what_a_rollout_is_made() -> None:
+    """What the constructor asks for, and where the group and the format's version are."""
+    asked = [one.name for one in fields(Rollout) if one.init and one.default is one.default_factory]  # both are MISSING
+    text = (Path(__file__).parents[2] / "docs" / "architecture.md").read_text()
+    assert f"`Rollout({', '.join(asked)})`" in text
+    assert "group" not in asked and header(PLANTED).keys() == {"format", "task", "group", "outcome"}
 
 
 def test_a_field_of_a_later_version_is_kept(tmp_path: Path) -> None:
