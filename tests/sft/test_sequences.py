@@ -21,7 +21,12 @@ from selfplay.sft.sequences import LessonsWanted, lectures
 from selfplay.sft.successes import Success
 
 TOLD = (Message("system", "S"), Message("user", "U"))
-TALK = (*TOLD, Message("assistant", "bad", malformed=True), Message("user", "why"), Message("assistant", "good"))
+CONVERSATION = (
+    *TOLD,
+    Message("assistant", "bad", malformed=True),
+    Message("user", "why"),
+    Message("assistant", "good"),
+)
 TAPE = "<sS><uU><abad><uwhy><agood>"
 
 
@@ -58,7 +63,7 @@ def learned(
 
 
 def test_a_tape_is_taken_as_it_was_sampled(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    assert learned(monkeypatch, tmp_path, played(Record((TALK,), (segment(),))))[0] == [(TAPE, "good>")]
+    assert learned(monkeypatch, tmp_path, played(Record((CONVERSATION,), (segment(),))))[0] == [(TAPE, "good>")]
 
 
 def test_answers_that_follow_each_other_are_told_apart_by_their_stretches(
@@ -75,16 +80,16 @@ def test_answers_that_follow_each_other_are_told_apart_by_their_stretches(
 
 def test_what_was_never_answered_is_not_imitated(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """The episode ran out of calls: its last message was never run, and with it goes all there was to learn."""
-    out = played(Record((TALK,), (segment(),)), Finish.OUT_OF_CALLS)
+    out = played(Record((CONVERSATION,), (segment(),)), Finish.OUT_OF_CALLS)
     assert learned(monkeypatch, tmp_path, out)[0] == []
-    fine = (*TOLD, Message("assistant", "bad"), *TALK[3:])
+    fine = (*TOLD, Message("assistant", "bad"), *CONVERSATION[3:])
     out = played(Record((fine,), (segment(),)), Finish.OUT_OF_CALLS)
     assert learned(monkeypatch, tmp_path, out)[0] == [("<sS><uU><abad>", "bad>")]
 
 
 def test_without_a_tape_or_when_asked_it_is_rendered(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    assert learned(monkeypatch, tmp_path, played(Record((TALK,))))[0] == [(TAPE, "good>")]
-    foreign = played(Record((TALK,), (segment("[sS][uU][abad][uwhy][agood]", "bad] good]"),)))
+    assert learned(monkeypatch, tmp_path, played(Record((CONVERSATION,))))[0] == [(TAPE, "good>")]
+    foreign = played(Record((CONVERSATION,), (segment("[sS][uU][abad][uwhy][agood]", "bad] good]"),)))
     again = LessonsWanted(("solver",), render=True)
     assert learned(monkeypatch, tmp_path, foreign, again)[0] == [(TAPE, "good>")]
 
@@ -92,7 +97,7 @@ def test_without_a_tape_or_when_asked_it_is_rendered(monkeypatch: pytest.MonkeyP
 def test_what_was_said_before_is_learned_once_or_as_often_as_it_was_said(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    twice = played(Record((TALK, TALK)))
+    twice = played(Record((CONVERSATION, CONVERSATION)))
     found, counts = learned(monkeypatch, tmp_path, twice)
     assert found == [(TAPE, "good>")] and counts == {"the same was said before": 1}
     found, counts = learned(monkeypatch, tmp_path, twice, LessonsWanted(("solver",), repeats=True))
@@ -102,16 +107,16 @@ def test_what_was_said_before_is_learned_once_or_as_often_as_it_was_said(
 def test_a_tape_of_another_template_or_tokenizer_is_refused_by_name(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    template = played(Record((TALK,), (segment("[sS][uU][abad][uwhy][agood]", "bad] good]"),)))
+    template = played(Record((CONVERSATION,), (segment("[sS][uU][abad][uwhy][agood]", "bad] good]"),)))
     with pytest.raises(TokenizerMismatch, match=r"000000-solver was taped with another .*: its beginning differs"):
         learned(monkeypatch, tmp_path, template)
-    tokenizer = played(Record((TALK,), (segment(TAPE.replace("good", "gxxd"), "bad> gxxd>"),)))
+    tokenizer = played(Record((CONVERSATION,), (segment(TAPE.replace("good", "gxxd"), "bad> gxxd>"),)))
     with pytest.raises(TokenizerMismatch, match="an answer decodes differently"):
         learned(monkeypatch, tmp_path, tokenizer)
 
 
 def test_a_tape_cut_short_is_left_out_and_counted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    short = played(Record((TALK,), (segment(TAPE[:15], "bad>"),)))
+    short = played(Record((CONVERSATION,), (segment(TAPE[:15], "bad>"),)))
     found, counts = learned(monkeypatch, tmp_path, short)
     assert found == [] and counts == {"damaged, missing, or a tape that is not its conversation's": 1}
 

@@ -24,7 +24,7 @@ from selfplay.train.errors import TrainError
 from selfplay.update.recipe import Recipe
 
 SILENT: Any = SimpleNamespace(say=lambda line: None, expect=lambda total, doing: None)
-TALK = (Message("system", "S"), Message("user", "U"), Message("assistant", "good"))
+CONVERSATION = (Message("system", "S"), Message("user", "U"), Message("assistant", "good"))
 TAPE = "<sS><uU><agood>"
 
 
@@ -45,7 +45,7 @@ def run_of(folder: Path, text: str = TAPE) -> Path:
             name = attempt_trajectory("b", "scripted", number)
             figures = AttemptFigures(finish="submitted", usage={"completion_tokens": 5})
             pool.attempts.add(Attempt("b", "scripted", number, not number, "x", "", "", figures, trajectory=name))
-            told = Trajectory("solver", "m", Finish.SUBMITTED, record=Record((TALK,), (segment,)))
+            told = Trajectory("solver", "m", Finish.SUBMITTED, record=Record((CONVERSATION,), (segment,)))
             save(told, folder / "trajectories" / name)
     return folder
 

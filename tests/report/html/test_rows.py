@@ -58,8 +58,8 @@ def test_only_what_came_into_the_pool_is_a_bug_of_the_run(tmp_path: Path) -> Non
     """A duplicate was valid too: it has no row, no details, and its folder is nobody's."""
     run = made_run(tmp_path / "run", 2)
     with open_curriculum(run) as pool:
-        twin = EpisodeRecord(3, "removal", "duplicate", "as another", StoredEpisodeFigures(), bug=bug(7))
-        pool.episodes.store(twin)
+        duplicate = EpisodeRecord(3, "removal", "duplicate", "as another", StoredEpisodeFigures(), bug=bug(7))
+        pool.episodes.store(duplicate)
         pool.episodes.take(4)
     (run / "bugs" / bug(7).id).mkdir()
     with read_pool(run) as pool:

@@ -26,7 +26,12 @@ from selfplay.update.batch.stored import played_in
 from selfplay.update.errors import LearningError
 
 TOLD = (Message("system", "S"), Message("user", "U"))
-TALK = (*TOLD, Message("assistant", "bad", malformed=True), Message("user", "why"), Message("assistant", "good"))
+CONVERSATION = (
+    *TOLD,
+    Message("assistant", "bad", malformed=True),
+    Message("user", "why"),
+    Message("assistant", "good"),
+)
 TAPE = "<sS><uU><abad><uwhy><agood>"
 CHAT = ChatFormat(Letters())
 
@@ -63,28 +68,29 @@ def damage_of(folder: Path, record: Record) -> str:
 
 def test_a_tape_gives_its_tokens_versions_and_prompt(tmp_path: Path) -> None:
     first, second = played_in(
-        run_of(tmp_path, Record((TALK,), (segment(),)), Record((TALK,), (segment(),))), chat=lambda: CHAT
+        run_of(tmp_path, Record((CONVERSATION,), (segment(),)), Record((CONVERSATION,), (segment(),))),
+        chat=lambda: CHAT,
     )
     assert (first.episode.tokens, first.oldest, first.newest, first.finish) == (9, 2, 3, "submitted")
     assert [(one.start, one.end, one.malformed) for one in first.answers] == [(10, 14, True), (22, 27, False)]
     assert first.episode.prompt == second.episode.prompt != ""
-    (other,) = played_in(run_of(tmp_path / "x", Record((TALK,), (segment(TAPE.replace("uU", "uV")),))))
+    (other,) = played_in(run_of(tmp_path / "x", Record((CONVERSATION,), (segment(TAPE.replace("uU", "uV")),))))
     assert other.episode.prompt != first.episode.prompt
 
 
 def test_what_has_no_tape_has_no_tokens(tmp_path: Path) -> None:
-    (endpoint,) = played_in(run_of(tmp_path / "endpoint", Record((TALK,), usage=Usage(1, completion_tokens=9))))
+    (endpoint,) = played_in(run_of(tmp_path / "endpoint", Record((CONVERSATION,), usage=Usage(1, completion_tokens=9))))
     (script,) = played_in(run_of(tmp_path / "script", Record(), sampled=0))
     for one in (endpoint, script):
         assert (one.episode.tokens, one.damage, one.segments) == (0, "", ())
 
 
 def test_a_tape_cut_short_is_named_and_teaches_nothing(tmp_path: Path) -> None:
-    short = Record((TALK,), (segment(TAPE[:16]),))
+    short = Record((CONVERSATION,), (segment(TAPE[:16]),))
     assert "1 sampled part on the tape, 2 answers" in damage_of(tmp_path / "1", short)
     more = segment()
     more.mask[0] = 1
-    assert "marks tokens outside its answers" in damage_of(tmp_path / "2", Record((TALK,), (more,)))
+    assert "marks tokens outside its answers" in damage_of(tmp_path / "2", Record((CONVERSATION,), (more,)))
     silent = Segment(array("i", [1]), array("b", [0]), array("d", [0.0]), (0, 0), "solver", "stop")
     assert "0 sampled parts on the tape, 0 answers" in damage_of(tmp_path / "3", Record((), (silent,)))
     bare = Segment(array("i", [1]), array("b", [1]), array("d", [0.0]), (0, 0), "solver", "stop")
@@ -93,7 +99,7 @@ def test_a_tape_cut_short_is_named_and_teaches_nothing(tmp_path: Path) -> None:
 
 
 def test_a_file_cut_short_or_gone_is_named_too(tmp_path: Path) -> None:
-    run = run_of(tmp_path, *[Record((TALK,), (segment(),))] * 3)
+    run = run_of(tmp_path, *[Record((CONVERSATION,), (segment(),))] * 3)
     first, second, _ = sorted((run / "trajectories").iterdir())
     first.write_bytes(first.read_bytes()[:-9])
     second.unlink()
@@ -110,7 +116,7 @@ def test_a_file_cut_short_or_gone_is_named_too(tmp_path: Path) -> None:
     ],
 )
 def test_a_tape_of_another_template_or_tokenizer_is_refused(tmp_path: Path, text: str, how: str) -> None:
-    run = run_of(tmp_path, Record((TALK,), (segment(text),)))
+    run = run_of(tmp_path, Record((CONVERSATION,), (segment(text),)))
     with pytest.raises(TokenizerMismatch, match=f"b 0 was taped with another tokenizer or chat template .*: {how}"):
         played_in(run, chat=lambda: CHAT)
     assert len(played_in(run)) == 1  # nobody said whose it should be
@@ -133,7 +139,7 @@ def test_a_run_that_was_sampled_otherwise_than_at_1_is_refused_for_an_update(
     tmp_path: Path, name: str, value: float
 ) -> None:
     """exp(trainer - engine) is the ratio of two distributions that nobody sampled from unless both settings are 1."""
-    run = run_of(tmp_path, Record((TALK,), (segment(),)))
+    run = run_of(tmp_path, Record((CONVERSATION,), (segment(),)))
     with open_curriculum(run) as pool:
         pool.settle({name: value})  # of the injections, which have no tape here
     order = CreditOrder((run,))
@@ -150,14 +156,14 @@ def test_an_episode_that_tells_how_it_was_sampled_is_believed_before_its_run(
     tmp_path: Path, sampling: Sampling, told: str
 ) -> None:
     """The run says 1: a rollout from elsewhere, put beside its own, is refused by what it says itself."""
-    own = [Record((TALK,), (segment(),), sampling=one) for one in (Sampling(), sampling)]
+    own = [Record((CONVERSATION,), (segment(),), sampling=one) for one in (Sampling(), sampling)]
     with pytest.raises(LearningError, match=rf"\(b 1\) were sampled at {told}"):
         credited_runs(CreditOrder((run_of(tmp_path, *own),)), print, vocabulary=100)
 
 
 def test_attempts_that_a_run_planned_and_did_not_make_keep_a_bug_from_paying(tmp_path: Path) -> None:
     """Two of eight planned attempts are fewer than half; asked for two, they are all. Unequal counts are told."""
-    run = run_of(tmp_path, *[Record((TALK,), (segment(),))] * 2)
+    run = run_of(tmp_path, *[Record((CONVERSATION,), (segment(),))] * 2)
     assert {one.credit.reason for one in credited_runs(CreditOrder((run,)), print)} == {Reason.ZERO_ADVANTAGE}
     with open_curriculum(run) as pool:
         settle_attempts(pool, "scripted", ScriptedPlayer("scripted"), 8)  # as `solve` does
@@ -177,7 +183,7 @@ def test_a_sampled_token_without_a_probability_takes_its_episode_out(tmp_path: P
     odd, even = segment(), segment()
     odd.logprobs[12], even.logprobs[3] = -math.inf, -math.inf
     assert "recorded probability 0 (-inf) for a token that it sampled" in damage_of(
-        tmp_path / "1", Record((TALK,), (odd,))
+        tmp_path / "1", Record((CONVERSATION,), (odd,))
     )
-    (kept,) = played_in(run_of(tmp_path / "2", Record((TALK,), (even,))))
+    (kept,) = played_in(run_of(tmp_path / "2", Record((CONVERSATION,), (even,))))
     assert (kept.damage, kept.episode.tokens) == ("", 9)
