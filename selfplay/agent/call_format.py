@@ -55,7 +55,7 @@ def without_thoughts(said: str) -> str:
     """The message without its reasoning. The prompt may have opened the reasoning block, so a closing tag alone counts
     too; a block that is not closed hides the rest. Inside a call such a tag is part of the call."""
     kept: list[str] = []
-    at, place, thinking, ends = 0, 0, False, _Ends(said)
+    at, place, thinking, ends = 0, 0, False, _CallEnds(said)
     while tag := TAG.search(said, place):
         place = tag.end()
         if tag["name"]:
@@ -69,7 +69,7 @@ def without_thoughts(said: str) -> str:
     return "".join(kept) + ("" if thinking else said[at:])
 
 
-class _Ends:
+class _CallEnds:
     """Where calls end. A call that continues after its tag's line ends at a closing tag on its own line, if there is
     one."""
 
@@ -134,7 +134,7 @@ def _read(tool: Tool, body: str, options: str) -> dict[str, Any]:
 
 def _body(text: str, begin: int, name: str, cut_off: bool) -> tuple[str, str]:
     """The body of the call whose tag ends at `begin`, and the text that follows it."""
-    end = _Ends(text).of(begin)
+    end = _CallEnds(text).of(begin)
     if end is None:
         why = "your message was cut off at the length limit" if cut_off else "the line </tool> is missing"
         raise CallParseError(f"The call of {name} is not closed: {why}.")

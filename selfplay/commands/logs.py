@@ -53,7 +53,7 @@ class Logged:
 
 
 @dataclass(frozen=True)
-class _Job:
+class _LogJob:
     name: str
     bug: PoolBug
     patch: str
@@ -107,7 +107,7 @@ def _wanted(order: LogsOrder) -> Mapping[str, tuple[PoolBug, str]]:
 
 def _jobs(
     order: LogsOrder, wanted: Mapping[str, tuple[PoolBug, str]], backend: Backend, failed: dict[str, str]
-) -> Iterator[_Job]:
+) -> Iterator[_LogJob]:
     """A job for each prediction whose bug has an environment; a shared environment is built once."""
     script, known = FORMATS[order.form].script, dict[tuple[Path, str], Prepared]()
     assert script is not None
@@ -122,10 +122,10 @@ def _jobs(
         except SelfplayError as error:
             failed[name] = error.message
             continue
-        yield _Job(name, one, patch, script(one), known[key])
+        yield _LogJob(name, one, patch, script(one), known[key])
 
 
-def _logged(job: _Job, backend: Backend) -> Logged:
+def _logged(job: _LogJob, backend: Backend) -> Logged:
     """The log of one prediction, run in the same tree as an agent's image."""
     extra = (job.bug.attempt,) if job.bug.attempt else ()
     limit = seconds(job.bug)
@@ -146,5 +146,5 @@ def _logged(job: _Job, backend: Backend) -> Logged:
     return Logged(done.stdout.decode("utf-8", "replace") + late)
 
 
-def _unplayed(job: _Job, error: SelfplayError) -> Logged:
+def _unplayed(job: _LogJob, error: SelfplayError) -> Logged:
     return Logged(why=f"could not be played: {error.message}")

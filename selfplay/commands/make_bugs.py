@@ -109,10 +109,10 @@ class _Loop:
             common = told_of(episodes.records(name)[-self.wanted.patience :])
             return f"{said}; the commonest reason: {common}" if common else said
         if not episodes.count(name) + episodes.waiting(name):
-            return self._hopeless()
+            return self._same_ends()
         return ""
 
-    def _hopeless(self) -> str:
+    def _same_ends(self) -> str:
         """How every strategy ended again and again; empty while one did not."""
         if not self.same or not all(len(ends) >= SAME_END and ends[-1] for ends in self.same.values()):
             return ""

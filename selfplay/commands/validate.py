@@ -43,7 +43,7 @@ class Revalidated:
 
 
 @dataclass(frozen=True)
-class _Job:
+class _Revalidation:
     """A readable bug, its original, and the runs it shares with other bugs of the same original."""
 
     folder: Path
@@ -61,7 +61,7 @@ def revalidate(path: Path, backend: Backend, workers: int = 1, *, trust: bool = 
     Raises `ArtifactError` for a folder that is neither, `NotTrusted` before any check, and, after all other checks, the
     error of `prepare` for a missing original.
     """
-    jobs: list[_Job] = []
+    jobs: list[_Revalidation] = []
     prepared: dict[tuple[str, str], tuple[Prepared, RunCache]] = {}
     missing: dict[tuple[str, str], SelfplayError] = {}
     for folder in bug_folders(path):
@@ -83,7 +83,7 @@ def revalidate(path: Path, backend: Backend, workers: int = 1, *, trust: bool = 
             except SelfplayError as error:
                 missing[key] = error
         if key in prepared:
-            jobs.append(_Job(folder, bug, artifact, thresholds, *prepared[key]))
+            jobs.append(_Revalidation(folder, bug, artifact, thresholds, *prepared[key]))
     with closing(in_parallel(jobs, _checked, workers, backend, _unplayed)) as results:
         for _, result in results:
             yield result
@@ -91,11 +91,11 @@ def revalidate(path: Path, backend: Backend, workers: int = 1, *, trust: bool = 
         raise next(iter(missing.values()))
 
 
-def _unplayed(job: _Job, error: SelfplayError) -> Revalidated:
+def _unplayed(job: _Revalidation, error: SelfplayError) -> Revalidated:
     return Revalidated(job.bug.id, (Verdict("sandbox", False, f"could not be played: {error.message}"),))
 
 
-def _checked(job: _Job, backend: Backend) -> Revalidated:
+def _checked(job: _Revalidation, backend: Backend) -> Revalidated:
     bug, seconds = job.bug, job.thresholds.seconds
     bench = Workbench(backend, job.prepared.world(), job.artifact, time_limit=seconds, shared=job.cache)
     found = validate(job.artifact, bench, job.thresholds)

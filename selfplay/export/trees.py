@@ -22,16 +22,16 @@ _EXECUTABLE = 0o100
 
 
 @dataclass
-class _Folder:
+class _GitTree:
     """A folder as git records it: name -> (mode, id), and its subfolders."""
 
     entries: dict[bytes, tuple[bytes, bytes]] = field(default_factory=dict)
-    folders: dict[bytes, "_Folder"] = field(default_factory=dict)
+    folders: dict[bytes, "_GitTree"] = field(default_factory=dict)
 
-    def at(self, names: list[bytes]) -> "_Folder":
+    def at(self, names: list[bytes]) -> "_GitTree":
         here = self
         for name in names:
-            here = here.folders.setdefault(name, _Folder())
+            here = here.folders.setdefault(name, _GitTree())
         return here
 
 
@@ -52,7 +52,7 @@ def pack(tree: Path, out: Path, wanted: str) -> None:
     `UntrustedDataError` for a tree whose id is not `wanted`, and for one that is too large; `out` is then no
     archive."""
     kind = "sha256" if len(wanted) == 64 else "sha1"
-    root, left = _Folder(), LARGEST_TREE.bytes
+    root, left = _GitTree(), LARGEST_TREE.bytes
     with (
         out.open("wb") as raw,
         gzip.GzipFile(filename="", fileobj=raw, mode="wb", mtime=0) as pressed,
@@ -114,7 +114,7 @@ def _file(archive: tarfile.TarFile, tree: Path, path: str, status: os.stat_resul
     return b"100755" if runs else b"100644", hashed.digest.digest()
 
 
-def _id(folder: _Folder, kind: str) -> bytes:
+def _id(folder: _GitTree, kind: str) -> bytes:
     """The id of git's tree object: a folder is sorted as if its name ended in a slash."""
     entries = dict(folder.entries)
     entries |= {name: (b"40000", _id(inner, kind)) for name, inner in folder.folders.items()}

@@ -27,58 +27,58 @@ def _one_line(text: str) -> str:
 Line = Annotated[str, BeforeValidator(lambda value: _one_line(value) if isinstance(value, str) else value)]
 
 
-class _Part(BaseModel):
+class _CommitPart(BaseModel):
     model_config = ConfigDict(extra="ignore", frozen=True)
 
 
-class Range(_Part):
+class Range(_CommitPart):
     start: Number
     length: Number | None = None
 
 
-class Descriptor(_Part):
+class Descriptor(_CommitPart):
     old_range: Range
     new_range: Range
     section: Line = ""
 
 
-class DiffLine(_Part):
+class DiffLine(_CommitPart):
     content: Line
     type: Literal["context", "added", "deleted", "note"]
 
 
-class Group(_Part):
+class Group(_CommitPart):
     all_lines: tuple[DiffLine, ...] = ()
 
 
-class HunkPart(_Part):
+class HunkPart(_CommitPart):
     descriptor: Descriptor
     line_group: Group
 
 
-class Name(_Part):
+class Name(_CommitPart):
     path: Line = Field(min_length=1, max_length=4096)
 
 
-class PatchHeader(_Part):
+class PatchHeader(_CommitPart):
     file: Name
     misc_line: str | None = Field(default=None, max_length=1000)
 
 
-class IndexLine(_Part):
+class IndexLine(_CommitPart):
     old_commit_hash: str
     new_commit_hash: str
     mode: str = Field(default="", max_length=6)
 
 
-class FilePart(_Part):
+class FilePart(_CommitPart):
     header: PatchHeader
     index_line: IndexLine | None = None
     is_binary_file: bool = False
     hunks: tuple[HunkPart, ...] = ()
 
 
-class Commit(_Part):
+class Commit(_CommitPart):
     """`new_commit_hash`: the repaired state. The hash of the old one is not a hash in these rows."""
 
     file_diffs: tuple[FilePart, ...] = Field(max_length=MOST_FILES)

@@ -34,7 +34,7 @@ def pieces(section: FilePatch, originals: Mapping[str, str]) -> Iterator[Piece]:
     """The pieces of one file, in order; none if the file is not pure text."""
     if section.kind not in ("modified", "deleted") or section.binary or section.path not in originals:
         return
-    found = _Places(find_tests(section.path, originals[section.path]))
+    found = _TestLines(find_tests(section.path, originals[section.path]))
     for hunk in section.hunks:
         for change in changes(hunk):
             whole = [found.owner(line) for line in change.lines]
@@ -64,7 +64,7 @@ def _apart(path: str, change: Change, owners: list[str]) -> Iterator[Piece]:
             start = index
 
 
-class _Places:
+class _TestLines:
     """Maps lines to tests."""
 
     def __init__(self, tests: Sequence[PatchedFunction]) -> None:

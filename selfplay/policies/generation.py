@@ -36,7 +36,7 @@ class _Draw(LogitsProcessor):
         return torch.stack([torch.multinomial(row, 1, generator=generator) for row, generator in rows])
 
 
-class _Ends(StoppingCriteria):
+class _RowEnds(StoppingCriteria):
     """A row ends at one of its stops or at its limit; all rows end once no caller waits."""
 
     def __init__(
@@ -79,7 +79,7 @@ def generate(
             attention_mask=mask,
             generation_config=GenerationConfig(do_sample=False, max_new_tokens=max(limits), pad_token_id=0),
             logits_processor=LogitsProcessorList([draw]),
-            stopping_criteria=StoppingCriteriaList([_Ends(width, stops, limits, device, abandoned)]),
+            stopping_criteria=StoppingCriteriaList([_RowEnds(width, stops, limits, device, abandoned)]),
         )  # fmt: skip
     drawn = torch.stack(draw.drawn, dim=1).tolist()
     logprobs = torch.stack(draw.logprobs, dim=1).tolist()

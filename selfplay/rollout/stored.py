@@ -24,11 +24,11 @@ LEFT_TO_THE_POOL = ("artifact", "bug", "diff")
 """Outcome fields that are in the pool's folders and so are not repeated in the trajectory file."""
 
 
-class _Kept(BaseModel):
+class _KeepsUnknown(BaseModel):
     model_config = ConfigDict(extra="allow", frozen=True)
 
 
-class StoredInjectorTask(_Kept):
+class StoredInjectorTask(_KeepsUnknown):
     """An `InjectorKey`."""
 
     repository: str
@@ -39,7 +39,7 @@ class StoredInjectorTask(_Kept):
     role: Literal["injector"]
 
 
-class StoredSolverTask(_Kept):
+class StoredSolverTask(_KeepsUnknown):
     """A `SolverKey`."""
 
     bug: str
@@ -49,7 +49,7 @@ class StoredSolverTask(_Kept):
     role: Literal["solver"]
 
 
-class StoredInjectorOutcome(_Kept):
+class StoredInjectorOutcome(_KeepsUnknown):
     """An `InjectorOutcome` without its artifact and its bug."""
 
     status: Status
@@ -65,7 +65,7 @@ class StoredInjectorOutcome(_Kept):
     task_key: str = ""
 
 
-class StoredSolverOutcome(_Kept):
+class StoredSolverOutcome(_KeepsUnknown):
     """A `SolverOutcome` without its diff."""
 
     resolved: bool
@@ -79,7 +79,7 @@ class StoredSolverOutcome(_Kept):
     assurance: Literal["", "full", "weak"] = ""
 
 
-class InjectorHeader(_Kept):
+class InjectorHeader(_KeepsUnknown):
     """What is recorded of an injector's rollout."""
 
     format: int
@@ -88,7 +88,7 @@ class InjectorHeader(_Kept):
     outcome: StoredInjectorOutcome
 
 
-class SolverHeader(_Kept):
+class SolverHeader(_KeepsUnknown):
     """What is recorded of a solver's rollout."""
 
     format: int

@@ -197,8 +197,8 @@ class SandboxPool:
             turn.set_result(None)
 
     def _fits(self, limits: Limits) -> bool:
-        room = self._memory + limits.memory_bytes <= self.capacity.memory_bytes
-        return room and self._leases < self.capacity.sandboxes
+        used, most = self.usage(), self.capacity
+        return used.memory_bytes + limits.memory_bytes <= most.memory_bytes and used.leases < most.sandboxes
 
     def _give_back(self, limits: Limits) -> None:
         self._leases -= 1

@@ -1,6 +1,6 @@
 """Walks a tree and determines, for each node, which scope it opens, what it binds and what it reads."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 from tree_sitter import Node
 
@@ -36,12 +36,3 @@ def _scope(node: Node, outer: Scope, source: Source, found: FoundNames, blocks: 
         return found.open(outer, True, f"{outer.where}{source.name_of(node) or '<anonymous>'}.")
     body = node.parent is not None and node.parent.type in source.grammar.functions
     return found.open(outer, False, outer.where) if node.type in blocks and not body else outer
-
-
-def descend(node: Node, into: Callable[[Node], list[Node]]) -> Iterator[Node]:
-    """A node and the nodes that `into` returns for it, recursively, in source order."""
-    waiting = [node]
-    while waiting:
-        here = waiting.pop()
-        yield here
-        waiting.extend(reversed(into(here)))

@@ -16,7 +16,7 @@ ONLY = "only"
 
 
 @dataclass(frozen=True)
-class Choice:
+class AttemptChoice:
     """Chooses attempts. `bugs`: those that can be attempted."""
 
     config: TrainConfig

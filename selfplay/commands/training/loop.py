@@ -15,7 +15,7 @@ from selfplay.commands.attempts import lost_attempt, play_attempts
 from selfplay.commands.injections import Injector, stored_injections
 from selfplay.commands.storing import store_attempt
 from selfplay.commands.training.bugs import ReadyBugs
-from selfplay.commands.training.choice import TRAINING, Choice, made
+from selfplay.commands.training.choice import TRAINING, AttemptChoice, made
 from selfplay.commands.training.held import Holding
 from selfplay.commands.training.interfaces import InferenceBackend, RolloutBackend, TrainerBackend, TrainWatcher
 from selfplay.commands.training.lines import told
@@ -65,12 +65,12 @@ class Training:
     _idle_since: float = field(default_factory=time.monotonic)
     _bugs: ReadyBugs = field(init=False)
     _own: Holding = field(init=False)
-    _choice: Choice = field(init=False)
+    _choice: AttemptChoice = field(init=False)
 
     def __post_init__(self) -> None:
         self._own = Holding(self.plays, self.pool)
         self._bugs = ReadyBugs(self.pool, self.runs, self.watcher.say)
-        self._choice = Choice(self.config, self.pool, self.ledger, self._bugs)
+        self._choice = AttemptChoice(self.config, self.pool, self.ledger, self._bugs)
 
     async def run(self) -> None:
         """Play and learn until the last step is finished."""

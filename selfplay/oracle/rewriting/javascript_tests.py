@@ -27,7 +27,7 @@ _FIRST_STRING = re.compile(rf"([^'\"`]*){_STRING}")
 _NAMED = re.compile(rf"(?m)^[ \t]*(?:test|it)\s*(\()\s*({_STRING})")
 
 
-class _Case(NamedTuple):
+class _TestStatement(NamedTuple):
     """A test that is a statement of its own."""
 
     start: int
@@ -82,19 +82,19 @@ def holds(text: str, tests: Collection[str]) -> bool:
     return bool(_cases_of(text, tests))
 
 
-def _cases(text: str) -> list[_Case]:
+def _cases(text: str) -> list[_TestStatement]:
     """The first tests of a file, `MOST_CASES` of them at most."""
-    calls, found = JavaScriptCalls(text), list[_Case]()
+    calls, found = JavaScriptCalls(text), list[_TestStatement]()
     for match in itertools.islice(_NAMED.finditer(text), MOST_CASES):
         call = calls.at(match.start(1))
         if call is not None and len(call.arguments) >= 2:
             start, end = call.arguments[0]
             first = match.start() + len(match[0]) - len(match[0].lstrip())
-            found.append(_Case(first, call.end, text[start:end].strip()[1:-1]))
+            found.append(_TestStatement(first, call.end, text[start:end].strip()[1:-1]))
     return found
 
 
-def _cases_of(text: str, tests: Collection[str]) -> list[_Case]:
+def _cases_of(text: str, tests: Collection[str]) -> list[_TestStatement]:
     """The cases that these test ids seem to name."""
     joined = "\n".join(tests)
     return [case for case in _cases(text) if case.name in joined] if tests else []

@@ -30,7 +30,7 @@ MEMORY = 1 << 30
 
 
 @dataclass
-class _Unpacking:
+class _ArchiveUnpacking:
     target: Path
     notes: list[str] = field(default_factory=list)
     members: int = 0
@@ -88,7 +88,7 @@ def unpack(archive: Path, target: Path) -> list[str]:
     Raises `SourceError` for a file that is not such an archive, or exceeds the limits.
     """
     target.mkdir(parents=True, exist_ok=True)
-    unpacking = _Unpacking(target.resolve())
+    unpacking = _ArchiveUnpacking(target.resolve())
     try:
         with _memory(MEMORY):
             (_unzip if archive.name.endswith(".zip") else _untar)(archive, unpacking)
@@ -118,7 +118,7 @@ def _memory(most: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_DATA, before)
 
 
-def _untar(archive: Path, unpacking: _Unpacking) -> None:
+def _untar(archive: Path, unpacking: _ArchiveUnpacking) -> None:
     links: list[tuple[tarfile.TarInfo, Path]] = []
     with tarfile.open(archive, errors="surrogateescape") as tar:
         for member in tar:
@@ -138,7 +138,7 @@ def _untar(archive: Path, unpacking: _Unpacking) -> None:
     _drop_links_that_lead_out({path: member.name for member, path in links if path.is_symlink()}, unpacking)
 
 
-def _drop_links_that_lead_out(links: dict[Path, str], unpacking: _Unpacking) -> None:
+def _drop_links_that_lead_out(links: dict[Path, str], unpacking: _ArchiveUnpacking) -> None:
     """Drop links whose text stays inside but that lead outside through other links."""
     for path, name in links.items():
         if not Path(os.path.realpath(path)).is_relative_to(unpacking.target):
@@ -146,7 +146,7 @@ def _drop_links_that_lead_out(links: dict[Path, str], unpacking: _Unpacking) -> 
             unpacking.drop(name, "leads out of the tree through other links")
 
 
-def _link(member: tarfile.TarInfo, path: Path, unpacking: _Unpacking) -> None:
+def _link(member: tarfile.TarInfo, path: Path, unpacking: _ArchiveUnpacking) -> None:
     base = posixpath.dirname(member.name) if member.issym() else ""
     goal = posixpath.normpath(posixpath.join(base, member.linkname))
     top = posixpath.normpath(member.name).split("/")[0]
@@ -164,7 +164,7 @@ def _link(member: tarfile.TarInfo, path: Path, unpacking: _Unpacking) -> None:
         unpacking.drop(member.name, "is a hard link to no earlier file")
 
 
-def _unzip(archive: Path, unpacking: _Unpacking) -> None:
+def _unzip(archive: Path, unpacking: _ArchiveUnpacking) -> None:
     with zipfile.ZipFile(archive) as bundle:
         for member in _files(bundle):
             path = unpacking.place(member.filename)

@@ -110,12 +110,12 @@ def write_out(
     with Beneath(target, owner) as beneath:
         try:
             beneath.adopt()
-            return _Unpacking(entries, beneath, bounds, places, where).run()
+            return _StreamUnpacking(entries, beneath, bounds, places, where).run()
         except OSError as error:  # our own disk's, such as a full disk
             raise OSError(error.errno, error.strerror, os.fspath(target)) from error
 
 
-class _Unpacking:
+class _StreamUnpacking:
     def __init__(
         self, entries: Entries, beneath: Beneath, bounds: StreamBounds, places: tuple[str, ...], where: Where | None
     ) -> None:

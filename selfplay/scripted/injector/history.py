@@ -125,7 +125,7 @@ def reverted_change(path: str, head: str, merged: str, cuts: tuple[Cut, ...], wh
     return PlantedChange(path, head, merged, cuts, what)
 
 
-class _Behaviour(ast.NodeTransformer):
+class _BehaviourOnly(ast.NodeTransformer):
     """Keeps only what a program does: removes docstrings, annotations, and imports that serve types only."""
 
     def visit(self, node: ast.AST) -> ast.AST | None:
@@ -155,7 +155,7 @@ class _Behaviour(ast.NodeTransformer):
 
 def _behaviour(text: str) -> str:
     tree = syntax_tree(text)
-    return ast.dump(_Behaviour().visit(tree) or tree)
+    return ast.dump(_BehaviourOnly().visit(tree) or tree)
 
 
 def keep_defined(head: str, merged: str, needed: set[str]) -> str:

@@ -55,7 +55,7 @@ def _script(task: InjectorTask, survey: Survey | Sources) -> Script[None]:
         return
     rng = random.Random(f"{task.seed}:{task.number}:{task.strategy}")
     planner = HistoryPlanner if task.strategy == "history" else FunctionPlanner
-    yield from _Episode(task, survey, rng, planner(task, survey, rng)).play()
+    yield from _ScriptedInjection(task, survey, rng, planner(task, survey, rng)).play()
 
 
 @dataclass
@@ -66,7 +66,7 @@ class _Planted:
     failures: tuple[Failure, ...]
 
 
-class _Episode:
+class _ScriptedInjection:
     """One bug: planted, seen by tests, hidden, written down, submitted."""
 
     def __init__(self, task: InjectorTask, survey: Survey, rng: random.Random, planner: Planner) -> None:

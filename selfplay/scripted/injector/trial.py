@@ -56,11 +56,11 @@ def trial_episode(task: InjectorTask, sources: Sources) -> Script[None]:
     """Try until a bug is submitted. Raises `Stuck` with the reason when none could be."""
     rng = random.Random(f"{task.seed}:{task.number}:{task.strategy}")
     planner = PastPlanner if task.strategy == "history" else TreePlanner
-    trial = _Trial(task, sources, rng, planner(task, sources, rng))
+    trial = _PlantingTrial(task, sources, rng, planner(task, sources, rng))
     yield from until_submitted(trial.submitted)
 
 
-class _Trial:
+class _PlantingTrial:
     def __init__(self, task: InjectorTask, sources: Sources, rng: random.Random, planner: TrialPlanner) -> None:
         self.task, self.sources, self.rng, self.planner = task, sources, rng, planner
         self.usable = frozenset(task.suite.seconds)

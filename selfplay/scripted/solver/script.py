@@ -41,13 +41,13 @@ def scripted_solver(task: SolverTask) -> ScriptedPolicy:
 
 def _script(task: SolverTask) -> Script[None]:
     try:
-        yield from _Attempt(task).play()
+        yield from _ScriptedAttempt(task).play()
     except Stuck:  # no Python, no pytest, nothing to change: the attempt gives up instead of failing
         yield from steps.start_over()
         raise
 
 
-class _Attempt:
+class _ScriptedAttempt:
     """One attempt. `original`: the sources as they were given; `made`: those that differ from them now."""
 
     def __init__(self, task: SolverTask) -> None:

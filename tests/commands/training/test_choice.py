@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from curriculum.test_crediting import attempt, injection
 
-from selfplay.commands.training.choice import ONLY, TRAINING, Choice
+from selfplay.commands.training.choice import ONLY, TRAINING, AttemptChoice
 from selfplay.curriculum import Curriculum, open_curriculum
 from selfplay.loop.config import TrainConfig
 from selfplay.loop.ledger import Attempted, Ledger, open_ledger
@@ -40,16 +40,16 @@ def pool(tmp_path: Path) -> Any:
         yield found
 
 
-def choice(pool: Curriculum, ledger: Ledger, slow: SlowBugs, **solver: Any) -> Choice:
+def choice(pool: Curriculum, ledger: Ledger, slow: SlowBugs, **solver: Any) -> AttemptChoice:
     config = TrainConfig.model_validate({
         "source": "s", "model": "none", "play": {"context": 64}, "injector": {"groups": 0},
         "solver": {"attempts": 2, **solver}, "recipe": {"budget": 64},
     })  # fmt: skip
     bugs: Any = slow
-    return Choice(config, pool, ledger, bugs)
+    return AttemptChoice(config, pool, ledger, bugs)
 
 
-async def begun(choosing: Choice, step: int, injections: list[tuple[str, int]]) -> Attempted:
+async def begun(choosing: AttemptChoice, step: int, injections: list[tuple[str, int]]) -> Attempted:
     """As a step begins: planned, chosen, and written down."""
     plan = choosing.ledger.begin(step, 0, injections)
     found = await choosing.chosen(step, plan.injections)
