@@ -16,10 +16,10 @@ CALLS = 4096
 """How many calls an actor takes at once: for an engine, all its episodes' requests."""
 
 
-def engine_actors(wanted: Cluster, open_model: Callable[[], Awaitable[Opened]]) -> list[Any]:
-    """The engines, each on its own GPUs."""
+def engine_actors(wanted: Cluster, open_model: Callable[[], Awaitable[Opened]], count: int) -> list[Any]:
+    """So many engines of a model, each on its own GPUs."""
     options = _placed(wanted.engine_gpus, max_restarts=ALWAYS, max_concurrency=CALLS)
-    return [ray.remote(EngineActor).options(**options).remote(open_model) for _ in range(wanted.engines)]
+    return [ray.remote(EngineActor).options(**options).remote(open_model) for _ in range(count)]
 
 
 def host_actors(wanted: Cluster) -> list[Any]:

@@ -42,13 +42,21 @@ class BugFiles:
 class HostRuns:
     """What one host plays with. `of`: what a repository's episodes share, prepared on first use; `inject` plays an
     injector episode; `close` frees everything. `at_least`: sets the lowest version of tokens. `about`: facts about a
-    repository for the driver."""
+    repository for the driver. `opponent`: the same with a frozen policy, in a run that has one."""
 
     of: Callable[[str], Awaitable[RepositoryRuns]]
     inject: Callable[[InjectorRun, int], Awaitable[InjectorRollout]]
     close: Callable[[], Awaitable[None]]
     at_least: Callable[[int], None] = lambda version: None
     about: Callable[[str], Awaitable[Any]] | None = None
+    opponent: "HostRuns | None" = None
+
+    def played_by(self, opponent: bool) -> "HostRuns":
+        """What the opponent, or the policy in training, plays with."""
+        if not opponent:
+            return self
+        assert self.opponent is not None
+        return self.opponent
 
 
 class NotOpened(SelfplayError):
@@ -100,21 +108,23 @@ class HostActor:
             return ClusterError(f"{type(error).__name__}: {error}")
 
     async def inject(
-        self, repository: str, number: int, known: frozenset[str], least: int
+        self, repository: str, number: int, known: frozenset[str], least: int, opponent: bool = False
     ) -> InjectorRollout | SelfplayError:
         """Play an injector episode. `known`: the tree keys of the repository's bugs in the pool."""
         try:
-            runs = self._opened(least)
+            runs = self._opened(least).played_by(opponent)
             own = (await runs.of(repository)).injecting
             rollout = await runs.inject(replace(own, is_known=known.__contains__), number)
             return await asyncio.to_thread(with_file, rollout)
         except SelfplayError as error:
             return error
 
-    async def solve(self, repository: str, bug: BugFiles, number: int, least: int) -> SolverRollout | SelfplayError:
+    async def solve(
+        self, repository: str, bug: BugFiles, number: int, least: int, opponent: bool = False
+    ) -> SolverRollout | SelfplayError:
         """Make an attempt at a bug and grade it."""
         try:
-            runs = self._opened(least)
+            runs = self._opened(least).played_by(opponent)
             solving = (await runs.of(repository)).solving
             ready = self._ready.get(bug.id)
             if ready is None:

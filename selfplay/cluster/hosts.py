@@ -88,10 +88,11 @@ class Hosts:
             self._homes[repository] = host
             return await self._answer(host, self.actors[host].prepare.remote(repository))
 
-    async def inject(self, repository: str, number: int, step: int) -> InjectorRollout:
-        """Play an injector episode."""
+    async def inject(self, repository: str, number: int, step: int, opponent: bool = False) -> InjectorRollout:
+        """Play an injector episode, by the policy in training or its opponent."""
         async with self._seats.taken(step, lambda: self._homes.get(repository)) as host:
-            call = self.actors[host].inject.remote(repository, number, self._known_to(repository), self.least())
+            known = self._known_to(repository)
+            call = self.actors[host].inject.remote(repository, number, known, self.least(), opponent)
             found = await self._answer(host, call)
         assert isinstance(found, Rollout)
         return found
@@ -103,13 +104,16 @@ class Hosts:
             self._sent[repository] = (now, ray.put(now))
         return self._sent[repository][1]
 
-    async def solve(self, repository: str, ready: ReadyBug, number: int, step: int) -> SolverRollout:
-        """Make an attempt at a bug."""
+    async def solve(
+        self, repository: str, ready: ReadyBug, number: int, step: int, opponent: bool = False
+    ) -> SolverRollout:
+        """Make an attempt at a bug, by the policy in training or its opponent."""
         bug = ready.bug.id
         async with self._seats.taken(step, lambda: self._homes.get(bug)) as host:
             self._homes.setdefault(bug, host)
             files = await self._files_of(ready)
-            found = await self._answer(host, self.actors[host].solve.remote(repository, files, number, self.least()))
+            call = self.actors[host].solve.remote(repository, files, number, self.least(), opponent)
+            found = await self._answer(host, call)
         assert isinstance(found, Rollout)
         return found
 
@@ -162,6 +166,24 @@ class Hosts:
         if isinstance(found, SelfplayError):
             raise found
         return found
+
+
+@dataclass(frozen=True)
+class Opposing:
+    """The same hosts, on which the opponent plays."""
+
+    hosts: Hosts
+    elsewhere: bool = True
+
+    @property
+    def places(self) -> int:
+        return self.hosts.places
+
+    async def inject(self, repository: str, number: int, step: int) -> InjectorRollout:
+        return await self.hosts.inject(repository, number, step, opponent=True)
+
+    async def solve(self, repository: str, ready: ReadyBug, number: int, step: int) -> SolverRollout:
+        return await self.hosts.solve(repository, ready, number, step, opponent=True)
 
 
 def _files_of(ready: ReadyBug) -> BugFiles:

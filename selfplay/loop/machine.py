@@ -26,13 +26,14 @@ class MachineConfig(Part):
 
 
 class Cluster(Part):
-    """The Ray actors of a run. `engines` have `engine_gpus` GPUs each (tensor parallel; 0: on CPU). `hosts` run
-    sandboxes and graders, each with `host_cpus` cores and at most `host_episodes` episodes at once. `trainers` ranks
-    shard the model, each with `trainer_gpus` GPUs (0: on CPU). `weights`: how new weights reach the engines: as `files`
-    in the run's folder, or by `broadcast` over the network, and then only checkpoints and the end of the run write
-    files."""
+    """The Ray actors of a run. `engines` have `engine_gpus` GPUs each (tensor parallel; 0: on CPU), and so have those
+    of a frozen opponent (`opponents`). `hosts` run sandboxes and graders, each with `host_cpus` cores and at most
+    `host_episodes` episodes at once. `trainers` ranks shard the model, each with `trainer_gpus` GPUs (0: on CPU).
+    `weights`: how new weights reach the engines: as `files` in the run's folder, or by `broadcast` over the network,
+    and then only checkpoints and the end of the run write files."""
 
     engines: PositiveInt = 1
+    opponents: NonNegativeInt = 0
     engine_gpus: NonNegativeInt = 0
     hosts: PositiveInt = 1
     host_cpus: PositiveInt = 1
@@ -44,7 +45,12 @@ class Cluster(Part):
     @property
     def gpus(self) -> int:
         """The GPUs of all its actors."""
-        return self.engines * self.engine_gpus + self.trainers * self.trainer_gpus
+        return self.every_engine * self.engine_gpus + self.trainers * self.trainer_gpus
+
+    @property
+    def every_engine(self) -> int:
+        """The engines of the model in training and of its opponents."""
+        return self.engines + self.opponents
 
 
 def engines_a_node(config: "TrainConfig") -> int:
@@ -61,8 +67,8 @@ def nodes_needed(config: "TrainConfig") -> int:
         return int(config.machine.gpu is not None)
     if not cluster.engine_gpus:
         return -(-cluster.gpus // each)
-    of_engines = -(-cluster.engines // engines_a_node(config))
-    free = of_engines * each - cluster.engines * cluster.engine_gpus
+    of_engines = -(-cluster.every_engine // engines_a_node(config))
+    free = of_engines * each - cluster.every_engine * cluster.engine_gpus
     return of_engines + max(0, -(-(cluster.trainers * cluster.trainer_gpus - free) // each))
 
 

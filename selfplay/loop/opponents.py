@@ -32,11 +32,15 @@ def drawn(share: float, seed: int, group: str) -> bool:
 def refused_opponents(config: "TrainConfig") -> list[tuple[bool, str]]:
     """(whether it applies, why it cannot work) for each impossible combination."""
     wanted, memory = config.opponents, float(config.play.get("memory", 0.9))
-    opposed = wanted.share > 0
+    opposed, cluster = wanted.share > 0, config.cluster
     return [
         (
-            opposed and config.cluster is not None,
-            "opponents need one process: a cluster's engines all sample the model in training",
+            opposed and cluster is not None and not cluster.opponents,
+            "opponents have no engine: set cluster.opponents to the number of their engines",
+        ),
+        (
+            not opposed and cluster is not None and cluster.opponents > 0,
+            "cluster.opponents are engines that sample nothing: opponents.share is 0",
         ),
         (
             opposed and (config.injector.groups == 0 or config.solver.bugs == 0),
@@ -47,7 +51,7 @@ def refused_opponents(config: "TrainConfig") -> list[tuple[bool, str]]:
             "opponents.model plays nothing: opponents.share is 0",
         ),
         (
-            opposed and config.machine.gpu is not None and memory > 0.45,
+            opposed and cluster is None and config.machine.gpu is not None and memory > 0.45,
             "opponents need a second engine on the same GPU: set play.memory to 0.45 or less",
         ),
     ]

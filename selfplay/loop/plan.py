@@ -95,9 +95,12 @@ def _placement(config: TrainConfig) -> dict[str, Any]:
     kind = GPUS[machine.gpu].source if machine.gpu else ""
     if cluster is None:
         gpus = int(machine.gpu is not None)
-        where = {"engines": 1, "engine_gpus": gpus, "trainers": 1, "trainer_gpus": gpus, "hosts": 1}
+        where = {"engines": 1, "opponents": 0, "engine_gpus": gpus, "trainers": 1, "trainer_gpus": gpus, "hosts": 1}
         return {**where, "host_cpus": machine.cpus, "one_process": True, "gpus": gpus, "nodes": gpus, "gpu": kind}
-    where = {name: getattr(cluster, name) for name in ("engines", "engine_gpus", "trainers", "trainer_gpus", "hosts")}
+    where = {
+        name: getattr(cluster, name)
+        for name in ("engines", "opponents", "engine_gpus", "trainers", "trainer_gpus", "hosts")
+    }
     return {
         **where, "host_cpus": cluster.host_cpus, "one_process": False, "gpus": cluster.gpus,
         "nodes": nodes_needed(config), "gpu": kind,

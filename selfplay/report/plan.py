@@ -34,7 +34,8 @@ def _placement(plan: Plan) -> Iterator[str]:
         where = "on one GPU" if at["gpus"] else "on the CPU"
         yield f"one process: engine and trainer take turns {where}, sandboxes on {count(at['host_cpus'], 'core')}"
         return
-    yield f"engines: {at['engines']} of {_on(at['engine_gpus'])}"
+    opposed = f", and {at['opponents']} of a frozen opponent" if at["opponents"] else ""
+    yield f"engines: {at['engines']} of {_on(at['engine_gpus'])}{opposed}"
     yield f"trainer: {count(at['trainers'], 'rank')} of {_on(at['trainer_gpus'])}"
     yield f"sandboxes: {count(at['hosts'], 'host')} of {count(at['host_cpus'], 'core')}"
     if at["gpus"]:

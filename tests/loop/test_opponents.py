@@ -8,6 +8,7 @@ import pytest
 from selfplay.commands.training.opponents import Opponent
 from selfplay.loop.config import TrainConfig, load_config
 from selfplay.loop.errors import TrainingError
+from selfplay.loop.machine import nodes_needed
 from selfplay.loop.opponents import drawn
 
 PLAYS: Any = None
@@ -54,7 +55,8 @@ def test_it_attempts_no_bug_of_its_own() -> None:
 @pytest.mark.parametrize(
     ("overrides", "why"),
     [
-        (["opponents.share=0.2", "cluster={}"], "opponents need one process"),
+        (["opponents.share=0.2", "cluster={}"], "opponents have no engine: set cluster.opponents"),
+        (["cluster={opponents: 1}"], "cluster.opponents are engines that sample nothing"),
         (["opponents.share=0.2", "injector.groups=0"], "opponents need both roles"),
         (["opponents.share=0.2", "solver.bugs=0", "recipe.valid=consistency"], "opponents need both roles"),
         (["opponents.model=elsewhere"], "opponents.share is 0"),
@@ -66,3 +68,12 @@ def test_what_cannot_work_is_refused_with_the_reason(overrides: list[str], why: 
     with pytest.raises(TrainingError, match=why):
         load_config("tiny_cpu", overrides)
     assert load_config("tiny_cpu", ["opponents.share=0.2", f"opponents.model={tmp_path}"]).opponents.share == 0.2
+
+
+def test_its_engines_take_their_own_gpus() -> None:
+    """4 engines of 2 and one opponent's of 2 beside 2 trainers: 12 GPUs, two nodes of 8."""
+    cluster = "cluster={engines: 4, engine_gpus: 2, opponents: 1, trainers: 2, trainer_gpus: 1}"
+    config = load_config(
+        "tiny_cpu", ["opponents.share=0.2", "machine.gpu=h100", "engine=vllm", "play.tensor_parallel=2", cluster]
+    )
+    assert config.cluster is not None and config.cluster.gpus == 12 and nodes_needed(config) == 2

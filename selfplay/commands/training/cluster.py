@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -14,7 +14,7 @@ from selfplay.cluster.engine import EngineFacts
 from selfplay.cluster.engines import Engines, RemoteEngine
 from selfplay.cluster.errors import ClusterError
 from selfplay.cluster.host import HostRuns, once_each
-from selfplay.cluster.hosts import Hosts
+from selfplay.cluster.hosts import Hosts, Opposing
 from selfplay.cluster.ray_session import joined
 from selfplay.cluster.trainer import RemoteLearner
 from selfplay.cluster.weights import Broadcast, Folder, Weights
@@ -22,9 +22,11 @@ from selfplay.commands.curriculum import prepared_here
 from selfplay.commands.injections import play_injection
 from selfplay.commands.order import Order
 from selfplay.commands.training.choice import TRAINING
-from selfplay.commands.training.interfaces import InferenceBackend, RolloutBackend, TrainerBackend, TrainWatcher
+from selfplay.commands.training.interfaces import Parts, TrainWatcher
+from selfplay.commands.training.opponents import opposing_player
 from selfplay.commands.training.request import Known, TrainOrder, curriculum_order, repository_runs
 from selfplay.commands.training.update import Learner
+from selfplay.loop.config import TrainConfig
 from selfplay.loop.machine import Cluster
 from selfplay.policies.tokenizer import load_tokenizer
 from selfplay.repository import Prepared, Suite
@@ -43,7 +45,7 @@ AROUND = 3600.0
 @asynccontextmanager
 async def on_cluster(
     order: TrainOrder, runs: Mapping[str, RepositoryRuns], known: Known, watcher: TrainWatcher
-) -> AsyncIterator[tuple[RolloutBackend, InferenceBackend, TrainerBackend]]:
+) -> AsyncIterator[Parts]:
     """Start the actors, and end them when the context ends. Raises `SelfplayError`."""
     config, wanted = order.config, order.config.cluster
     player = next(iter(runs.values())).injecting.player
@@ -54,20 +56,37 @@ async def on_cluster(
         watcher.say(f"opening {config.model}: engines {wanted.engines}, trainers {wanted.trainers}")
         make = partial(Learner, config, order.out.absolute())
         learner = RemoteLearner(partial(rank_actor, wanted), make, wanted.trainers)
-        engines = Engines(engine_actors(wanted, player.opener), _weights(wanted, learner))
-        stack.push_async_callback(engines.close)
-        stack.push_async_callback(learner.close)
-        await all_of([engines.open(), learner.open()])
+        engines = Engines(engine_actors(wanted, player.opener, wanted.engines), _weights(wanted, learner))
+        frozen = _frozen(config, wanted.opponents)
+        both = [engines, *([frozen] if frozen else [])]
+        for close in (*(one.close for one in both), learner.close):
+            stack.push_async_callback(close)
+        await all_of([*(one.open() for one in both), learner.open()])
         watcher.say(f"opening hosts: {wanted.hosts}")
-        setup = HostSetup.of(order, runs, player, engines)
+        setup = HostSetup.of(order, runs, player, engines, frozen)
         seconds = player.limits.seconds + AROUND
         hosts = Hosts(
             host_actors(wanted), partial(_opened, setup), wanted.host_episodes, known, seconds, lambda: engines.synced
         )
-        engines.failed = hosts.fail
+        for one in both:
+            one.failed = hosts.fail
         stack.push_async_callback(hosts.close)
         await hosts.open()
-        yield hosts, engines, learner
+        yield Parts(hosts, engines, learner, Opposing(hosts) if frozen else None)
+
+
+def _frozen(config: TrainConfig, count: int) -> Engines | None:
+    """The engines of the opponent, which never get other weights."""
+    if not count:
+        return None
+    assert config.cluster is not None
+    return Engines(engine_actors(config.cluster, _opposing(config).opener, count))
+
+
+def _opposing(config: TrainConfig) -> ModelPlayer:
+    player = opposing_player(config)
+    assert isinstance(player, ModelPlayer)
+    return player
 
 
 def _weights(wanted: Cluster, learner: RemoteLearner) -> Weights:
@@ -89,7 +108,7 @@ class ClusterParts:
 
 @dataclass(frozen=True)
 class HostSetup:
-    """The setup of a host. `found`: the usable repositories; `threads`: for tools."""
+    """The setup of a host. `found`: the usable repositories; `threads`: for tools; `frozen`: the opponent's engines."""
 
     order: TrainOrder
     found: Mapping[str, ClusterParts]
@@ -97,16 +116,22 @@ class HostSetup:
     engines: Sequence[Any]
     facts: EngineFacts
     threads: int
+    frozen: Sequence[Any] = ()
 
     @classmethod
     def of(
-        cls, order: TrainOrder, runs: Mapping[str, RepositoryRuns], player: ModelPlayer, engines: Engines
+        cls,
+        order: TrainOrder,
+        runs: Mapping[str, RepositoryRuns],
+        player: ModelPlayer,
+        engines: Engines,
+        frozen: Engines | None = None,
     ) -> "HostSetup":
         """The setup with the driver's measurements; every host has one tool thread per requested core."""
         assert order.config.cluster is not None and engines.facts is not None
         found = {name: _found(one.injecting) for name, one in runs.items()}
         threads = order.config.workers or order.config.cluster.host_cpus
-        return cls(order, found, player, engines.actors, engines.facts, threads)
+        return cls(order, found, player, engines.actors, engines.facts, threads, frozen.actors if frozen else ())
 
 
 def _found(run: InjectorRun) -> ClusterParts:
@@ -122,23 +147,36 @@ def _environment(prepared: Prepared) -> tuple[Any, ...]:
 async def _opened(setup: HostSetup) -> HostRuns:
     """Open a host. Its repositories are prepared once per machine, when an episode first needs them."""
     backend = setup.order.isolation.opened()
-    engine = RemoteEngine(setup.engines, setup.facts.name, setup.facts.context)
-
-    async def opened() -> TokenSide:
-        chat = ChatFormat(await asyncio.to_thread(load_tokenizer, setup.order.config.model))
-        return TokenSide(engine, chat, setup.facts.seeded)
-
-    player = setup.player.elsewhere(opened)
-    await player.open()
     relaxed_gc().__enter__()  # until the process ends
     workers, seats = Workers(setup.threads).__enter__(), SandboxPool(backend)
     wanted = {one.source: curriculum_order(setup.order, one) for one in setup.order.config.repositories}
 
-    async def runs_of(name: str) -> RepositoryRuns:
-        prepared = await asyncio.to_thread(_same, wanted[name], setup.found[name], backend)
-        return repository_runs(wanted[name], prepared, setup.found[name].suite, player, seats, workers, TRAINING)
+    async def prepared(name: str) -> Prepared:
+        return await asyncio.to_thread(_same, wanted[name], setup.found[name], backend)
 
-    return HostRuns(once_each(runs_of), play_injection, player.close, engine.at_least)
+    once = once_each(prepared)
+
+    async def playing(player: ModelPlayer, engines: Sequence[Any]) -> HostRuns:
+        engine = RemoteEngine(engines, setup.facts.name, setup.facts.context)
+        here = player.elsewhere(partial(_sampled_by, engine, setup))
+        await here.open()
+
+        async def runs_of(name: str) -> RepositoryRuns:
+            suite = setup.found[name].suite
+            return repository_runs(wanted[name], await once(name), suite, here, seats, workers, TRAINING)
+
+        return HostRuns(once_each(runs_of), play_injection, here.close, engine.at_least)
+
+    own = await playing(setup.player, setup.engines)
+    if not setup.frozen:
+        return own
+    return replace(own, opponent=await playing(_opposing(setup.order.config), setup.frozen))
+
+
+async def _sampled_by(engine: RemoteEngine, setup: HostSetup) -> TokenSide:
+    """A model that these engines sample."""
+    chat = ChatFormat(await asyncio.to_thread(load_tokenizer, setup.order.config.model))
+    return TokenSide(engine, chat, setup.facts.seeded)
 
 
 def _same(wanted: Order, found: ClusterParts, backend: Backend) -> Prepared:

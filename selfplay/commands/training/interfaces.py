@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from selfplay.rollout.rollout import InjectorRollout, SolverRollout
 from selfplay.rollout.solver import ReadyBug
@@ -46,6 +46,15 @@ class InferenceBackend(Protocol):
     async def sync(self, learner: TrainerBackend) -> None:
         """Sample with the learner's weights from now on. Not needed before the first update."""
         ...
+
+
+class Parts(NamedTuple):
+    """What plays, samples and learns. `opposes`: where an opponent plays; None: in the driver's process, if at all."""
+
+    plays: RolloutBackend
+    engines: InferenceBackend
+    learner: TrainerBackend
+    opposes: RolloutBackend | None = None
 
 
 class TrainWatcher(Protocol):

@@ -52,28 +52,45 @@ class Opponent:
 
 @asynccontextmanager
 async def opposed(
-    config: TrainConfig, runs: Mapping[str, RepositoryRuns], chat: ChatFormat, watcher: TrainWatcher
+    config: TrainConfig,
+    runs: Mapping[str, RepositoryRuns],
+    chat: ChatFormat,
+    watcher: TrainWatcher,
+    plays: RolloutBackend | None = None,
 ) -> AsyncIterator[Opponent | None]:
-    """The opponent, with its engine open; None for a run without one. `chat`: the chat format of the model in training.
-    Raises `TrainingError` for a model with another one."""
+    """The opponent, with its engine open; None for a run without one. `chat`: the chat format of the model in training;
+    `plays`: where it plays, if not in this process. Raises `TrainingError` for a model with another chat format."""
     if not config.opponents.share:
         yield None
         return
     from selfplay.commands.training.local import PlayedHere
 
-    model = config.opponents.model or config.model
+    model = opposing_model(config)
     if ChatFormat(load_tokenizer(model)).opening(PROBE) != chat.opening(PROBE):
         raise TrainingError(
             f"opponents.model: {model} has another tokenizer or chat template than {config.model}",
             "Name weights of the same model, as a folder of weights/.",
         )
-    player = player_named(f"{config.engine}:{model}", config.options)
+    if plays is not None:
+        yield Opponent(config, plays)
+        return
+    player = opposing_player(config)
     try:
         await player.open(watcher.say)
         places = player.episodes or next(iter(runs.values())).injecting.workers.count
         yield Opponent(config, PlayedHere({name: _by(player, one) for name, one in runs.items()}, places))
     finally:
         await player.close()
+
+
+def opposing_model(config: TrainConfig) -> str:
+    """The frozen weights."""
+    return config.opponents.model or config.model
+
+
+def opposing_player(config: TrainConfig) -> Player:
+    """Who plays with them."""
+    return player_named(f"{config.engine}:{opposing_model(config)}", config.options)
 
 
 def _by(player: Player, runs: RepositoryRuns) -> RepositoryRuns:

@@ -112,7 +112,7 @@ def node_memory(
     GPUs, offloaded activations, or the whole model while each loads it."""
     ranks, engines, hosts, nodes = trainer_ranks(config), 1, 1, max(1, nodes_needed(config))
     if config.cluster:
-        engines, hosts = config.cluster.engines, -(-config.cluster.hosts // nodes)
+        engines, hosts = config.cluster.every_engine, -(-config.cluster.hosts // nodes)
     a_rank = max(offloaded_bytes(config, shape), loading_bytes(config, shape))
     parts = {
         "sandboxes": assumed["sandbox"] * hosts * places(config),

@@ -83,7 +83,7 @@ def test_engines_of_a_lost_node_come_back_with_the_present_weights(nodes: Nodes,
     second = nodes.add_node(num_cpus=1, num_gpus=1)
 
     async def played() -> None:
-        engines = Engines(engine_actors(WANTED, opened))
+        engines = Engines(engine_actors(WANTED, opened, WANTED.engines))
         await engines.open()
         assert engines.facts is not None and (engines.facts.name, engines.facts.context) == ("echo", 100)
         await engines.sync(Written(tmp_path / "1", 1))
@@ -108,7 +108,7 @@ def test_engines_of_a_lost_node_come_back_with_the_present_weights(nodes: Nodes,
 
 def test_an_engine_that_refuses_weights_is_started_anew_until_it_is_one_too_many(nodes: Nodes, tmp_path: Path) -> None:
     async def played() -> None:
-        engines = Engines(engine_actors(Cluster(), opened))
+        engines = Engines(engine_actors(Cluster(), opened, 1))
         await engines.open()
         with pytest.raises(ClusterError, match=r"failed 5 times in a row: these weights are torn"):
             await engines.sync(Written(tmp_path / "refused", 1))
@@ -121,7 +121,7 @@ def test_an_engine_that_refuses_weights_is_started_anew_until_it_is_one_too_many
 
 def test_a_model_that_cannot_be_opened(nodes: Nodes) -> None:
     async def played() -> None:
-        engines = Engines(engine_actors(Cluster(), unopened))
+        engines = Engines(engine_actors(Cluster(), unopened, 1))
         with pytest.raises(ModelError, match="no such model"):
             await engines.open()
 

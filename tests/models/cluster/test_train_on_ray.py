@@ -172,5 +172,27 @@ def test_each_role_has_its_adapter_also_on_ray(
     assert apart(ray, one, tiny, "injector") < SAME and apart(ray, one, tiny, "solver") < SAME
 
 
+@pytest.mark.slow
+def test_a_frozen_opponent_plays_its_groups_on_ray(shop: Path, tiny: Path, backend: Backend, tmp_path: Path) -> None:
+    """It has an engine of its own, which is killed, and keeps the weights that the run began with: its episodes are
+    those of one process, and none of them is trained on."""
+    one, ray, struck = tmp_path / "one", tmp_path / "ray", list[str]()
+
+    def strike(line: str) -> None:
+        if line.startswith("step 1") and not struck:
+            struck.append(line)
+            kill_one("EngineActor")
+
+    opposed = {"opponents": {"share": 0.5}, "injector": {"groups": 2, "members": 2, "strategy": "direct"}}
+    cluster = {"cluster": {**CLUSTER["cluster"], "engines": 1, "opponents": 1}}
+    run_training(TrainOrder(config(shop, tiny, **opposed), one), backend, Watcher())
+    run_training(TrainOrder(config(shop, tiny, **opposed, **cluster), ray), backend, Watcher(strike))
+    assert struck and what_came(ray) == what_came(one)
+    rollouts = [step["rollouts"] for step in steps_of(ray)]
+    assert rollouts == [step["rollouts"] for step in steps_of(one)]
+    assert sum(role["without_a_gradient"].get("opponent", 0) for step in rollouts for role in step.values()) > 0
+    assert apart(ray, one, tiny) < SAME
+
+
 def kill_one(kind: str) -> None:
     actors(kind)[0].kill()
