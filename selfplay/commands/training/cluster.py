@@ -57,13 +57,16 @@ async def on_cluster(
         make = partial(Learner, config, order.out.absolute())
         learner = RemoteLearner(partial(rank_actor, wanted), make, wanted.trainers)
         engines = Engines(engine_actors(wanted, player.opener, wanted.engines), _weights(wanted, learner))
-        frozen = _frozen(config, wanted.opponents)
+        against = _opposing(config) if wanted.opponents else None
+        frozen = Engines(engine_actors(wanted, against.opener, wanted.opponents)) if against else None
         both = [engines, *([frozen] if frozen else [])]
         for close in (*(one.close for one in both), learner.close):
             stack.push_async_callback(close)
         await all_of([*(one.open() for one in both), learner.open()])
         watcher.say(f"opening hosts: {wanted.hosts}")
-        setup = HostSetup.of(order, runs, player, engines, frozen)
+        setup = HostSetup.of(order, runs, player, engines)
+        if against and frozen:
+            setup = replace(setup, opponent=(against, frozen.actors))
         seconds = player.limits.seconds + AROUND
         hosts = Hosts(
             host_actors(wanted), partial(_opened, setup), wanted.host_episodes, known, seconds, lambda: engines.synced
@@ -73,14 +76,6 @@ async def on_cluster(
         stack.push_async_callback(hosts.close)
         await hosts.open()
         yield Parts(hosts, engines, learner, Opposing(hosts) if frozen else None)
-
-
-def _frozen(config: TrainConfig, count: int) -> Engines | None:
-    """The engines of the opponent, which never get other weights."""
-    if not count:
-        return None
-    assert config.cluster is not None
-    return Engines(engine_actors(config.cluster, _opposing(config).opener, count))
 
 
 def _opposing(config: TrainConfig) -> ModelPlayer:
@@ -108,7 +103,8 @@ class ClusterParts:
 
 @dataclass(frozen=True)
 class HostSetup:
-    """The setup of a host. `found`: the usable repositories; `threads`: for tools; `frozen`: the opponent's engines."""
+    """The setup of a host. `found`: the usable repositories; `threads`: for tools; `opponent`: who it is, and its
+    engines."""
 
     order: TrainOrder
     found: Mapping[str, ClusterParts]
@@ -116,7 +112,7 @@ class HostSetup:
     engines: Sequence[Any]
     facts: EngineFacts
     threads: int
-    frozen: Sequence[Any] = ()
+    opponent: tuple[ModelPlayer, Sequence[Any]] | None = None
 
     @classmethod
     def of(
@@ -125,13 +121,12 @@ class HostSetup:
         runs: Mapping[str, RepositoryRuns],
         player: ModelPlayer,
         engines: Engines,
-        frozen: Engines | None = None,
     ) -> "HostSetup":
         """The setup with the driver's measurements; every host has one tool thread per requested core."""
         assert order.config.cluster is not None and engines.facts is not None
         found = {name: _found(one.injecting) for name, one in runs.items()}
         threads = order.config.workers or order.config.cluster.host_cpus
-        return cls(order, found, player, engines.actors, engines.facts, threads, frozen.actors if frozen else ())
+        return cls(order, found, player, engines.actors, engines.facts, threads)
 
 
 def _found(run: InjectorRun) -> ClusterParts:
@@ -168,9 +163,7 @@ async def _opened(setup: HostSetup) -> HostRuns:
         return HostRuns(once_each(runs_of), play_injection, here.close, engine.at_least)
 
     own = await playing(setup.player, setup.engines)
-    if not setup.frozen:
-        return own
-    return replace(own, opponent=await playing(_opposing(setup.order.config), setup.frozen))
+    return replace(own, opponent=await playing(*setup.opponent)) if setup.opponent else own
 
 
 async def _sampled_by(engine: RemoteEngine, setup: HostSetup) -> TokenSide:

@@ -183,7 +183,8 @@ def test_a_frozen_opponent_plays_its_groups_on_ray(shop: Path, tiny: Path, backe
             struck.append(line)
             kill_one("EngineActor")
 
-    opposed = {"opponents": {"share": 0.5}, "injector": {"groups": 2, "members": 2, "strategy": "direct"}}
+    fewer = {"steps": 2, "injector": {"groups": 2, "members": 2, "strategy": "direct"}}
+    opposed = {"opponents": {"share": 0.5}, **fewer}
     cluster = {"cluster": {**CLUSTER["cluster"], "engines": 1, "opponents": 1}}
     run_training(TrainOrder(config(shop, tiny, **opposed), one), backend, Watcher())
     run_training(TrainOrder(config(shop, tiny, **opposed, **cluster), ray), backend, Watcher(strike))
