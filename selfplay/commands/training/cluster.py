@@ -22,7 +22,7 @@ from selfplay.commands.curriculum import prepared_here
 from selfplay.commands.injections import play_injection
 from selfplay.commands.order import Order
 from selfplay.commands.training.choice import TRAINING
-from selfplay.commands.training.interfaces import Parts, TrainWatcher
+from selfplay.commands.training.interfaces import TrainingParts, TrainWatcher
 from selfplay.commands.training.opponents import opposing_player
 from selfplay.commands.training.request import Known, TrainOrder, curriculum_order, repository_runs
 from selfplay.commands.training.update import Learner
@@ -45,7 +45,7 @@ AROUND = 3600.0
 @asynccontextmanager
 async def on_cluster(
     order: TrainOrder, runs: Mapping[str, RepositoryRuns], known: Known, watcher: TrainWatcher
-) -> AsyncIterator[Parts]:
+) -> AsyncIterator[TrainingParts]:
     """Start the actors, and end them when the context ends. Raises `SelfplayError`."""
     config, wanted = order.config, order.config.cluster
     player = next(iter(runs.values())).injecting.player
@@ -75,7 +75,7 @@ async def on_cluster(
             one.failed = hosts.fail
         stack.push_async_callback(hosts.close)
         await hosts.open()
-        yield Parts(hosts, engines, learner, Opposing(hosts) if frozen else None)
+        yield TrainingParts(hosts, engines, learner, Opposing(hosts) if frozen else None)
 
 
 def _opposing(config: TrainConfig) -> ModelPlayer:

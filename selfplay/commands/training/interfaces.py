@@ -48,7 +48,7 @@ class InferenceBackend(Protocol):
         ...
 
 
-class Parts(NamedTuple):
+class TrainingParts(NamedTuple):
     """What plays, samples and learns. `opposes`: where an opponent plays; None: in the driver's process, if at all."""
 
     plays: RolloutBackend

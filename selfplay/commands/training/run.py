@@ -22,7 +22,7 @@ from selfplay.commands.order import Order, refuse_out_in_source, repository_sett
 from selfplay.commands.solve import chosen, settle_attempts
 from selfplay.commands.training import watching
 from selfplay.commands.training.choice import ONLY, TRAINING
-from selfplay.commands.training.interfaces import Parts
+from selfplay.commands.training.interfaces import TrainingParts
 from selfplay.commands.training.lines import newest_weights
 from selfplay.commands.training.loop import Training
 from selfplay.commands.training.opponents import opposed
@@ -162,7 +162,7 @@ async def _trained(
 @asynccontextmanager
 async def _parts(
     order: TrainOrder, runs: Mapping[str, RepositoryRuns], known: Known, watcher: RunWatcher
-) -> AsyncIterator[Parts]:
+) -> AsyncIterator[TrainingParts]:
     """The parts that play, sample and learn: in this process, or on a cluster."""
     injecting = next(iter(runs.values())).injecting
     player = injecting.player
@@ -182,7 +182,7 @@ async def _parts(
         learner = await asyncio.to_thread(Learner, order.config, order.out)
         places = player.episodes or injecting.workers.count
         here = {name: _knowing(one, known) for name, one in runs.items()}
-        yield Parts(PlayedHere(here, places), SamplesHere(player), LearnsHere(learner))
+        yield TrainingParts(PlayedHere(here, places), SamplesHere(player), LearnsHere(learner))
     finally:
         await player.close()
 
