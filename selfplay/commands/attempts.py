@@ -15,7 +15,7 @@ from selfplay.curriculum.lost import attempt_name
 from selfplay.errors import SelfplayError
 from selfplay.formatting import count
 from selfplay.rollout.controls import Control, play_control
-from selfplay.rollout.retries import Retries, control_in
+from selfplay.rollout.retries import Retries, idle_check_in
 from selfplay.rollout.rollout import Rollout, SolverKey, SolverOutcome, SolverRollout
 from selfplay.rollout.scheduler import ModelDown, RolloutError, many
 from selfplay.rollout.solver import ReadyBug, SolverRun, calibrated, grader_of, solver_outcome, solver_rollout
@@ -84,8 +84,8 @@ async def play_attempts(
 
     failed: dict[str, str] = {}
     why: dict[tuple[str, int], str] = {}
-    control_here = None if elsewhere else control_in(run.pool, run.workers)
-    losses = Retries(unplayed, control_here, pool.lost.count_again)
+    idle_check = None if elsewhere else idle_check_in(run.pool, run.workers)
+    losses = Retries(unplayed, idle_check, pool.lost.count_again)
     async with aclosing(many(_passing_over(jobs, failed), play, places, losses)) as attempts:
         async for (ready, number), found in attempts:
             if isinstance(found, SetAside):

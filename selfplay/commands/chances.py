@@ -11,8 +11,8 @@ from selfplay.repository import Prepared, Suite
 from selfplay.roles.injector.task import InjectorTask, Strategy
 from selfplay.rollout.injector import Mix, mix_named, strategies_of
 from selfplay.rollout.players import SCRIPTED, Player, ScriptedPlayer
-from selfplay.rollout.retries import again
 from selfplay.sandbox import Backend
+from selfplay.sandbox.retry import again
 from selfplay.scripted.injector.impossible import impossible, too_few_tests
 from selfplay.scripted.injector.repository_knowledge import known_of
 from selfplay.scripted.injector.sources import Sources

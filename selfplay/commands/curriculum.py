@@ -31,11 +31,12 @@ from selfplay.repository.network.hosts import host_names
 from selfplay.rollout.bug_record import Origin
 from selfplay.rollout.injector import InjectorRun, strategies_of
 from selfplay.rollout.players import SCRIPTED, Player, player_named
-from selfplay.rollout.retries import again, control_in
+from selfplay.rollout.retries import idle_check_in
 from selfplay.rollout.scheduler import one_per_core, relaxed_gc
 from selfplay.rollout.solver import SolverRun
 from selfplay.sandbox import Backend
 from selfplay.sandbox.admission import SandboxPool
+from selfplay.sandbox.retry import again
 from selfplay.sandbox.workers import Workers
 
 RUNS_OF_A_BUG, SURVEY_RUNS, FIXED_SECONDS = 7.0, 3.0, 8.0
@@ -203,8 +204,8 @@ async def played(
         )
         wanted = BugsWanted(order.bugs, order.patience, strategies_of(order.strategy))
         places = player.episodes or workers.count
-        control = control_in(seats, workers)
-        reason = await make_bugs(injector_of(run), pool, wanted, places, watcher.step, meter, control)
+        idle_check = idle_check_in(seats, workers)
+        reason = await make_bugs(injector_of(run), pool, wanted, places, watcher.step, meter, idle_check)
         if order.order == 2 and pool.episodes.count(order.source):
             solving = SolverRun(prepared, player.name, player, seats, workers, order.seed)
             meter.begin("second_order")

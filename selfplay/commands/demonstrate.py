@@ -12,10 +12,11 @@ from selfplay.curriculum import Curriculum
 from selfplay.curriculum.stored_bugs import demonstration_of, prepared_for, read_bug
 from selfplay.errors import SelfplayError
 from selfplay.repository import Prepared, Suite, measure_suite
-from selfplay.rollout.retries import Retries, again, control_in
+from selfplay.rollout.retries import Retries, idle_check_in
 from selfplay.rollout.scheduler import each_of, many
 from selfplay.sandbox import Backend
 from selfplay.sandbox.admission import SandboxPool
+from selfplay.sandbox.retry import again
 from selfplay.sandbox.workers import Workers
 from selfplay.sft.demonstrate import Demonstrated, StoredBug, demonstrate_planting, demonstrate_repair
 
@@ -96,7 +97,7 @@ async def _demonstrated(
         async def play(job: StoredBug) -> Played:
             return {role: await show(job, seats, threads) for role, show in PLAYS.items()}
 
-        losses: Retries[StoredBug, Played] = Retries(_unplayed, control_in(seats, threads))
+        losses: Retries[StoredBug, Played] = Retries(_unplayed, idle_check_in(seats, threads))
         async with aclosing(many(each_of(jobs), play, workers, losses)) as found:
             async for one in found:
                 yield one

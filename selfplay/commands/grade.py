@@ -15,8 +15,8 @@ from selfplay.oracle.leak_audit.audit import Audit, audit_task
 from selfplay.oracle.screening.prediction import MAX_BYTES
 from selfplay.oracle.world import Task, solver_world
 from selfplay.repository import Prepared
-from selfplay.rollout.retries import again
 from selfplay.sandbox import Backend, Limits
+from selfplay.sandbox.retry import again
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,10 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from selfplay.repository import prepare
-from selfplay.rollout.retries import again
 from selfplay.sandbox import WORKDIR
 from selfplay.sandbox.docker.building import ImageRecipe, build
 from selfplay.sandbox.docker.opening import docker_backend
+from selfplay.sandbox.retry import again
 
 
 @dataclass(frozen=True)

@@ -26,9 +26,9 @@ from selfplay.repository.errors import BadStream
 from selfplay.repository.files.tar import Tar
 from selfplay.repository.files.tree_files import LARGEST_TREE, bring_tree_out, take_tree, tree_id
 from selfplay.repository.files.unpack import write_out
-from selfplay.rollout.retries import again
 from selfplay.sandbox import Backend, SandboxError, World
 from selfplay.sandbox.owners import remove
+from selfplay.sandbox.retry import again
 from selfplay.validators import Thresholds
 from selfplay.version import VERSION
 from selfplay.workbench.applying import DoesNotApply, apply_diffs

@@ -14,7 +14,7 @@ from selfplay.commands.storing import store_episode
 from selfplay.curriculum import Curriculum, EpisodeRecord
 from selfplay.errors import SelfplayError
 from selfplay.rollout.injector import InjectorRun, injector_key, injector_rollout
-from selfplay.rollout.retries import Control, Retries
+from selfplay.rollout.retries import IdleCheck, Retries
 from selfplay.rollout.rollout import InjectorKey, InjectorOutcome, InjectorRollout, Rollout
 from selfplay.rollout.scheduler import ModelDown, many
 from selfplay.sandbox import Cause, SandboxError
@@ -43,13 +43,13 @@ def injector_of(run: InjectorRun) -> Injector:
 
 
 async def stored_injections(
-    pool: Curriculum, next_job: Callable[[int], Injection | None], places: int, control: Control | None
+    pool: Curriculum, next_job: Callable[[int], Injection | None], places: int, idle_check: IdleCheck | None
 ) -> AsyncGenerator[EpisodeRecord, None]:
     """The episodes as they finish, each stored; one that is set aside is named. `next_job`: as `many` takes it.
-    `control`: lets an idle sandbox live; None if episodes are played on other machines, about which it says nothing.
+    `idle_check`: lets an idle sandbox live; None if episodes are played on other machines, about which it says nothing.
 
     Raises `RolloutError` if sandboxes or the model keep failing."""
-    losses = Retries(_unplayed, control, pool.lost.count_again)
+    losses = Retries(_unplayed, idle_check, pool.lost.count_again)
     async with aclosing(many(next_job, _played, places, losses)) as rollouts:
         async for _, rollout in rollouts:
             record = store_episode(pool, rollout)

@@ -21,9 +21,9 @@ from selfplay.formatting import count
 from selfplay.oracle.errors import PredictionError
 from selfplay.oracle.world import Task, open_world, solver_world
 from selfplay.repository import Prepared
-from selfplay.rollout.retries import again
 from selfplay.rollout.scheduler import one_per_core
 from selfplay.sandbox import Backend, SandboxError
+from selfplay.sandbox.retry import again
 
 LOG = "test_output.txt"
 NOT_APPLIED = ">>>>> Patch Apply Failed"

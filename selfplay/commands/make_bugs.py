@@ -16,7 +16,7 @@ from selfplay.curriculum import Curriculum, EpisodeRecord, RunProgress
 from selfplay.curriculum.ends import told_of
 from selfplay.formatting import count
 from selfplay.rollout.players import SCRIPTED
-from selfplay.rollout.retries import Control
+from selfplay.rollout.retries import IdleCheck
 from selfplay.scripted.injector.attempt_loop import same_end
 
 SAME_END = 8
@@ -41,15 +41,15 @@ async def make_bugs(
     places: int,
     watch: Watch,
     meter: CostMeter,
-    control: Control | None,
+    idle_check: IdleCheck | None,
 ) -> str:
-    """Play episodes until the pool holds enough bugs. Returns why it stopped. `control`: as for `stored_injections`.
+    """Play episodes until the pool holds enough bugs. Returns why it stopped. `idle_check`: as for `stored_injections`.
 
     Raises `RolloutError` if sandboxes or the model keep failing.
     """
     loop = _Loop(injector, pool, wanted)
     loop.take()
-    async with aclosing(stored_injections(pool, loop.next_job, places, control)) as records:
+    async with aclosing(stored_injections(pool, loop.next_job, places, idle_check)) as records:
         async for record in records:
             taken = loop.take()
             meter.tick()

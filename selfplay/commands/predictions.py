@@ -26,8 +26,8 @@ from selfplay.oracle.errors import PredictionError
 from selfplay.oracle.grade import grade_without_running, safely
 from selfplay.oracle.grades import Grade
 from selfplay.repository import Prepared
-from selfplay.rollout.retries import again
 from selfplay.sandbox import MIB, Backend, SandboxError
+from selfplay.sandbox.retry import again
 
 MOST_MEMORY, MOST_LINE = 64 * MIB, 16 * MIB
 """The most memory of all predictions together, and the most bytes of one line. A list is read whole and counts three

@@ -29,11 +29,11 @@ from selfplay.oracle.assurance import Weak
 from selfplay.repository import Prepared, rebuild
 from selfplay.rollout.controls import CONTROLS, control_named
 from selfplay.rollout.players import Player, ScriptedPlayer, player_named
-from selfplay.rollout.retries import again
 from selfplay.rollout.scheduler import one_per_core, relaxed_gc
 from selfplay.rollout.solver import SolverRun
 from selfplay.sandbox import Backend
 from selfplay.sandbox.admission import SandboxPool
+from selfplay.sandbox.retry import again
 from selfplay.sandbox.workers import Workers
 
 

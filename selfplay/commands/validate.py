@@ -13,9 +13,9 @@ from selfplay.curriculum.trust import NotTrusted
 from selfplay.errors import SelfplayError
 from selfplay.formatting import count
 from selfplay.repository import Prepared
-from selfplay.rollout.retries import again
 from selfplay.rollout.second_order import measure_second_order
 from selfplay.sandbox import Backend
+from selfplay.sandbox.retry import again
 from selfplay.validators import Thresholds, Validation, validate
 from selfplay.workbench import RunCache, Workbench
 

@@ -12,9 +12,9 @@ from selfplay.repository.errors import BadStream
 from selfplay.repository.files.tree_files import bring_tree_out, commit_here
 from selfplay.roles.solver import SOLVER
 from selfplay.roles.solver.task import SolverTask
-from selfplay.rollout.retries import again
 from selfplay.rollout.solver import make_ready
 from selfplay.sandbox import WORKDIR, Backend
+from selfplay.sandbox.retry import again
 
 TREE, PROMPT, DIFF = "testbed", "prompt.md", "make_diff.sh"
 MAKE_DIFF = f"""#!/bin/sh

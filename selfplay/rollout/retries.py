@@ -7,14 +7,14 @@ lose their sandboxes within `TOGETHER` seconds are one loss: a dying launcher or
 3. After a second loss in a row, without a finished job in between, nothing is started for a while, and longer after
 each further loss: an engine may be restarting. `LOST_SANDBOXES` losses in a row end the run with the reason; what was
 stored stays. 4. A job that was lost `TRIES` times is then played alone. After each such loss an idle sandbox must live
-`CONTROL` times as long: if it is lost too, something on this machine kills processes, and the job is not to blame. A
+`IDLE_TIMES` times as long: if it is lost too, something on this machine kills processes, and the job is not to blame. A
 job that is lost `ALONE` times in a row while the idle sandboxes live is to blame itself. It is set aside: named,
 counted as not playable, and not tried again by a resumed run. This becomes final only once another job has finished or
 none is left: if `SET_ASIDE` jobs in a row would be set aside, the machine is to blame, the run ends, and the next run
 tries them all again. 5. A job that hits a limit of its sandbox twice is to blame itself at once; for an episode this is
 a result like any other. So is a script that is killed at every try while an idle program lives on
 (`workbench/running.py`). 6. A sandbox that cannot be started, or refuses to go on, counts as a lost one. 7. What runs
-outside the loop (preparing a repository, its measurement, the survey, one grade) is done again by `again`.
+outside the loop (preparing a repository, its measurement, the survey, one grade) is done again by `sandbox/retry.py`.
 
 A model that does not answer is treated alike, but no job is set aside for it: `UNANSWERED` failures in a row end the
 run.
@@ -29,30 +29,23 @@ from selfplay.errors import SelfplayError
 from selfplay.formatting import count
 from selfplay.sandbox import Cause, SandboxError, SandboxLost, World
 from selfplay.sandbox.admission import SandboxPool
+from selfplay.sandbox.retry import LIMITS, LOST_SANDBOXES, RESUMES, pause_after
 from selfplay.sandbox.workers import Workers
 
 J = TypeVar("J")
 R = TypeVar("R")
-T = TypeVar("T")
-LOST_SANDBOXES = 8
-"""Losses in a row that end the run."""
 UNANSWERED = 8
-"""The same for jobs whose model did not answer."""
+"""Jobs in a row whose model did not answer, after which the run ends."""
 TRIES, ALONE = 4, 3
 """Losses of one job after which it is played alone, and further losses alone after which it is set aside."""
 TOGETHER = 5.0
 """Seconds: the sandboxes of a launcher die at once, but their users notice one after the other."""
-LIMITS = 2
-"""How often a job may hit a limit of its sandbox."""
 SET_ASIDE = 8
 """Jobs in a row that could not be played."""
-PAUSE, LONGEST_PAUSE = 0.5, 30.0
-"""Seconds: the pause after the second loss in a row, doubled each time, and the longest one."""
-CONTROL, LEAST_CONTROL, LONGEST_CONTROL = 2.0, 2.0, 60.0
+IDLE_TIMES, LEAST_IDLE, LONGEST_IDLE = 2.0, 2.0, 60.0
 """How many times as long as the lost job an idle sandbox must live, to show that sandboxes can; in
 seconds, the least and the longest."""
-RESUMES = "The run can be resumed."
-Control = Callable[[float], Awaitable[None]]
+IdleCheck = Callable[[float], Awaitable[None]]
 """Lets an idle sandbox live for this many seconds."""
 
 
@@ -62,11 +55,6 @@ class RolloutError(SelfplayError):
 
 class ModelDown(SelfplayError):
     """The model ended an episode by not answering."""
-
-
-def pause_after(row: int) -> float:
-    """Seconds to wait after that many losses in a row."""
-    return float(min(LONGEST_PAUSE, PAUSE * 2 ** (row - 2))) if row > 1 else 0.0
 
 
 @dataclass
@@ -92,12 +80,12 @@ class Retries(Generic[J, R]):
     """The losses of one loop.
 
     `unplayed`: makes the result of a job that is set aside, from the job and its last error; None if that ends the
-    loop. `control`: lets an idle sandbox live for the given seconds. `played_again`: called for every job that is
+    loop. `idle_check`: lets an idle sandbox live for the given seconds. `played_again`: called for every job that is
     played again after a lost sandbox.
     """
 
     unplayed: Callable[[J, SelfplayError], R] | None = None
-    control: Control | None = None
+    idle_check: IdleCheck | None = None
     played_again: Callable[[SelfplayError], None] = lambda error: None
     _seen: int = 0
     _row: int = 0
@@ -163,50 +151,31 @@ class Retries(Generic[J, R]):
             return True
         if not alone:
             return False
-        lives = await self._lives(CONTROL * (time.monotonic() - entry.since))
+        lives = await self._lives(IDLE_TIMES * (time.monotonic() - entry.since))
         entry.lost_alone = entry.lost_alone + 1 if lives else 0
         return entry.lost_alone >= ALONE
 
     async def _lives(self, seconds: float) -> bool:
         """Whether an idle sandbox lives that long."""
-        if self.control is None:
+        if self.idle_check is None:
             return False
         try:
-            await self.control(min(max(seconds, LEAST_CONTROL), LONGEST_CONTROL))
+            await self.idle_check(min(max(seconds, LEAST_IDLE), LONGEST_IDLE))
         except SandboxError:
             return False
         self._row = 0
         return True
 
 
-def control_in(pool: SandboxPool, workers: Workers) -> Control:
-    """The control of a loop that plays in seats of this pool. It raises `SandboxError` if its sandbox is lost."""
+def idle_check_in(pool: SandboxPool, workers: Workers) -> IdleCheck:
+    """The idle check of a loop that plays in seats of this pool. It raises `SandboxError` if its sandbox is lost."""
 
     async def play(seconds: float) -> None:
         async with pool.lease() as lease, workers.entered(lease.open(World())) as sandbox:
-            done = await workers.run(sandbox.run, ["sleep", f"{seconds:.2f}"], timeout=seconds + LONGEST_CONTROL)
+            done = await workers.run(sandbox.run, ["sleep", f"{seconds:.2f}"], timeout=seconds + LONGEST_IDLE)
             if done.exit_code:
                 raise SandboxLost(
                     "an idle program was killed too: something on this machine kills processes", cause=Cause.OUTSIDE
                 )
 
     return play
-
-
-def again(work: Callable[[], T], played_again: Callable[[SelfplayError], None] = lambda error: None) -> T:
-    """The result of work outside the loop, repeated while its sandbox is lost. Blocks, including pauses.
-
-    Raises `RolloutError` after `LOST_SANDBOXES` losses, or after `LIMITS` hits of a sandbox limit."""
-    limits = 0
-    for row in range(1, LOST_SANDBOXES + 1):
-        try:
-            return work()
-        except SandboxLost as lost:
-            last = lost
-        limits += last.cause is Cause.LIMIT
-        if limits >= LIMITS:
-            raise RolloutError(f"a sandbox met its limits {count(limits, 'time')}: {last.message}", last.hint) from last
-        if row < LOST_SANDBOXES:
-            played_again(last)
-            time.sleep(pause_after(row))
-    raise RolloutError(f"{LOST_SANDBOXES} sandboxes in a row failed: {last.message}", last.hint or RESUMES) from last

@@ -14,7 +14,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Itera
 from contextlib import aclosing, contextmanager
 from typing import Generic, TypeVar
 
-from selfplay.rollout.retries import JobState, ModelDown, Retries, RolloutError, control_in
+from selfplay.rollout.retries import JobState, ModelDown, Retries, RolloutError, idle_check_in
 from selfplay.sandbox import Backend, Limits, SandboxError
 from selfplay.sandbox.admission import SandboxPool
 from selfplay.sandbox.workers import Workers
@@ -148,8 +148,8 @@ async def in_leases(
         async with pool.lease(limits) as lease:
             return await workers.run(work, job, lease)
 
-    if losses is not None and losses.control is None:
-        losses.control = control_in(pool, workers)
+    if losses is not None and losses.idle_check is None:
+        losses.idle_check = idle_check_in(pool, workers)
     async with aclosing(many(each_of(jobs), play, workers.count, losses)) as results:
         async for found in results:
             yield found

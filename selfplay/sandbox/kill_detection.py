@@ -9,7 +9,7 @@ from selfplay.sandbox.protocol import Backend, Cause, Completed, Limits, Sandbox
 
 PAUSES = (0.0, 0.5, 1.0, 2.0)
 """Seconds before each retry of a killed command. The result counts if it is killed after the last of them, too."""
-CONTROLS = 3
+IDLE_CHECKS = 3
 """How often an idle program must survive for as long as the killed command ran."""
 LEAST_SECONDS, MOST_SECONDS = 0.5, 10.0
 KILLED = (-signal.SIGKILL, 128 + signal.SIGKILL)
@@ -65,7 +65,7 @@ def refuse_dangerous_place(backend: Backend, world: World, limits: Limits, secon
 
 def _refuse_dangerous(sandbox: Sandbox, seconds: float) -> None:
     lasting = min(max(seconds, LEAST_SECONDS), MOST_SECONDS)
-    for _ in range(CONTROLS):
+    for _ in range(IDLE_CHECKS):
         done = sandbox.run(["bash", "-c", f"sleep {lasting:.2f} & wait $!"], timeout=lasting + MOST_SECONDS)
         if done.exit_code != 0:
             why = "an idle program was killed too: something on this machine kills processes"

@@ -23,16 +23,16 @@ from selfplay.report.run import lost_lines
 from selfplay.rollout import retries
 from selfplay.rollout.controls import Control
 from selfplay.rollout.injector import InjectorRun
-from selfplay.rollout.retries import RolloutError
 from selfplay.rollout.rollout import InjectorRollout
 from selfplay.rollout.solver import ReadyBug, SolverRun
-from selfplay.sandbox import Backend, SandboxLost
+from selfplay.sandbox import Backend, SandboxLost, retry
+from selfplay.sandbox.retry import StillLost
 
 
 @pytest.fixture(autouse=True)
 def this_cache(selfplay: object, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SELFPLAY_CACHE", str(selfplay.cache))  # type: ignore[attr-defined]
-    monkeypatch.setattr(retries, "PAUSE", 0.01)
+    monkeypatch.setattr(retry, "PAUSE", 0.01)
 
 
 @pytest.fixture
@@ -186,7 +186,7 @@ def test_a_machine_that_loses_every_sandbox_ends_the_run_and_the_next_one_makes_
     backend: Backend, run: Path
 ) -> None:
     killing = Killing(backend, lambda number, command: True)
-    with pytest.raises(RolloutError, match="sandboxes in a row failed: the sandbox died"):
+    with pytest.raises(StillLost, match="sandboxes in a row failed: the sandbox died"):
         run_solve(SolveOrder(run, 1, "gold", workers=2), killing, Quiet())  # type: ignore[arg-type]
     summary = run_solve(SolveOrder(run, 1, "gold", workers=2), backend, Quiet())
     assert summary["solving"]["gold"]["reasons"] == {"resolved": 4} and not summary["figures"]["unplayed"]

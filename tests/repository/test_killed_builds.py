@@ -13,7 +13,7 @@ from repository_fixtures import write
 from selfplay.repository import Prepared, prepare
 from selfplay.repository.suites import pytest_suite
 from selfplay.sandbox import Backend, SandboxLost, World
-from selfplay.sandbox.kill_detection import CONTROLS, PAUSES, believed_here
+from selfplay.sandbox.kill_detection import IDLE_CHECKS, PAUSES, believed_here
 
 FILES = {"tool.py": "VALUE = 1\n", "test_tool.py": "def test(): pass\n", "conftest.py": ""}
 
@@ -61,7 +61,7 @@ def test_what_kills_itself_every_time_is_believed(backend: Backend) -> None:
     killing = Killing(backend, lambda number, command: False)
     with killing.open(World()) as sandbox:
         done = believed_here(sandbox, lambda: sandbox.run("kill -9 $$", timeout=20), 2)
-    assert done.exit_code == -9 and killing.asked == 2 + CONTROLS
+    assert done.exit_code == -9 and killing.asked == 2 + IDLE_CHECKS
 
 
 def test_where_all_are_killed_nothing_is_believed(backend: Backend, monkeypatch: pytest.MonkeyPatch) -> None:

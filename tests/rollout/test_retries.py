@@ -13,19 +13,16 @@ from selfplay.errors import SelfplayError
 from selfplay.rollout import retries
 from selfplay.rollout.retries import (
     ALONE,
-    LIMITS,
-    LOST_SANDBOXES,
     SET_ASIDE,
     TRIES,
     JobState,
     Retries,
-    again,
-    control_in,
-    pause_after,
+    idle_check_in,
 )
 from selfplay.rollout.scheduler import RolloutError, each_of, many
-from selfplay.sandbox import Backend, Cause, SandboxError, SandboxLost, World
+from selfplay.sandbox import Backend, Cause, SandboxError, SandboxLost, World, retry
 from selfplay.sandbox.admission import SandboxPool
+from selfplay.sandbox.retry import LIMITS, LOST_SANDBOXES
 from selfplay.sandbox.workers import Workers
 
 Play = Callable[[int], Awaitable[str]]
@@ -33,7 +30,7 @@ Play = Callable[[int], Awaitable[str]]
 
 @pytest.fixture(autouse=True)
 def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(retries, "PAUSE", 0.0)
+    monkeypatch.setattr(retry, "PAUSE", 0.0)
 
 
 def aside(job: int, error: SelfplayError) -> str:
@@ -41,7 +38,7 @@ def aside(job: int, error: SelfplayError) -> str:
 
 
 async def lives(seconds: float) -> None:
-    """The control of a machine whose sandboxes live."""
+    """The idle check of a machine whose sandboxes live."""
 
 
 async def dies(seconds: float) -> None:
@@ -149,13 +146,8 @@ def test_one_set_aside_at_the_end_makes_room_for_another() -> None:
     assert done == [0, 1, 3]
 
 
-def test_the_pauses_grow_and_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(retries, "PAUSE", 0.5)
-    assert [pause_after(row) for row in range(1, 10)] == [0.0, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 30.0]
-
-
 def test_nothing_starts_in_a_pause_and_what_runs_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(retries, "PAUSE", 0.4)
+    monkeypatch.setattr(retry, "PAUSE", 0.4)
     starts: list[float] = []
 
     async def play(job: int) -> str:
@@ -170,56 +162,20 @@ def test_nothing_starts_in_a_pause_and_what_runs_goes_on(monkeypatch: pytest.Mon
     assert second - first < 0.3 and third - second >= 0.4
 
 
-def test_work_outside_the_loop_is_done_again() -> None:
-    tries: list[int] = []
-    told: list[SelfplayError] = []
-
-    def work() -> str:
-        tries.append(1)
-        if len(tries) < 4:
-            raise SandboxLost("died")
-        return "done"
-
-    assert again(work, told.append) == "done" and len(told) == 3
-
-
-def fails(error: SandboxError, tries: list[int]) -> Callable[[], None]:
-    def work() -> None:
-        tries.append(1)
-        raise error
-
-    return work
-
-
-@pytest.mark.parametrize(
-    ("error", "kind", "times"),
-    [
-        (SandboxLost("died"), RolloutError, LOST_SANDBOXES),
-        (SandboxLost("memory", cause=Cause.LIMIT), RolloutError, LIMITS),
-        (SandboxError("refused"), SandboxError, 1),  # it would refuse again
-    ],
-)
-def test_but_not_for_ever(error: SandboxError, kind: type[Exception], times: int) -> None:
-    tries: list[int] = []
-    with pytest.raises(kind, match=error.message):
-        again(fails(error, tries))
-    assert len(tries) == times
-
-
-def test_the_control_is_a_real_sandbox(backend: Backend) -> None:
+def test_the_idle_sandbox_is_a_real_one(backend: Backend) -> None:
     async def main() -> None:
         with Workers(1) as workers:
-            await control_in(SandboxPool(backend), workers)(0.05)
+            await idle_check_in(SandboxPool(backend), workers)(0.05)
 
     asyncio.run(main())
     with backend.open(World()) as sandbox:
         assert sandbox.run("true", timeout=5).exit_code == 0
 
 
-def test_a_control_in_which_a_program_is_killed_has_not_lived(backend: Backend) -> None:
+def test_an_idle_sandbox_in_which_a_program_is_killed_has_not_lived(backend: Backend) -> None:
     async def main() -> None:
         with Workers(1) as workers:
-            await control_in(SandboxPool(Killing(backend, running("sleep"), kill_inside)), workers)(30.0)  # type: ignore[arg-type]
+            await idle_check_in(SandboxPool(Killing(backend, running("sleep"), kill_inside)), workers)(30.0)  # type: ignore[arg-type]
 
     with pytest.raises(SandboxLost, match="an idle program was killed too"):
         asyncio.run(main())
@@ -252,12 +208,12 @@ def test_a_job_is_to_blame_only_when_it_is_lost_after_an_idle_sandbox_lived() ->
     tries: Counter[int] = Counter()
     alive = iter([True] * (ALONE - 1) + [False] + [True] * (ALONE - 1))
 
-    async def control(seconds: float) -> None:
+    async def idle_check(seconds: float) -> None:
         if not next(alive):
             raise SandboxLost("died too")
 
     lost = TRIES + 2 * ALONE - 1
-    assert played(5, lost_at_first(lost, tries), 2, Retries(aside, control)) == dict.fromkeys(range(5), "done")
+    assert played(5, lost_at_first(lost, tries), 2, Retries(aside, idle_check)) == dict.fromkeys(range(5), "done")
     assert tries[0] == lost + 1 and next(alive, None) is None
 
 
@@ -266,18 +222,18 @@ def test_the_idle_sandbox_lives_longer_than_the_job_did(monkeypatch: pytest.Monk
     clock, asked = [0.0], []
     monkeypatch.setattr(retries.time, "monotonic", lambda: clock[0])
 
-    async def control(seconds: float) -> None:
+    async def idle_check(seconds: float) -> None:
         asked.append(seconds)
 
     async def main() -> None:
         for lived in (10.0, 0.1, 1000.0):
-            entry, rules = JobState("job", lost=TRIES), Retries(lambda job, error: "aside", control)
+            entry, rules = JobState("job", lost=TRIES), Retries(lambda job, error: "aside", idle_check)
             rules.begin(entry)
             clock[0] += lived
             assert await rules.failed(entry, SandboxLost("died"))
 
     asyncio.run(main())
-    assert asked == [pytest.approx(20.0), retries.LEAST_CONTROL, retries.LONGEST_CONTROL]
+    assert asked == [pytest.approx(20.0), retries.LEAST_IDLE, retries.LONGEST_IDLE]
 
 
 def test_a_job_that_was_only_ever_lost_with_others_is_not_to_blame() -> None:

@@ -6,15 +6,15 @@ from contextlib import aclosing
 
 import pytest
 
-from selfplay.rollout import retries
-from selfplay.rollout.retries import LOST_SANDBOXES, UNANSWERED
+from selfplay.rollout.retries import UNANSWERED
 from selfplay.rollout.scheduler import COLLECT, ModelDown, RolloutError, each_of, many, relaxed_gc
-from selfplay.sandbox import SandboxError
+from selfplay.sandbox import SandboxError, retry
+from selfplay.sandbox.retry import LOST_SANDBOXES
 
 
 @pytest.fixture(autouse=True)
 def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(retries, "PAUSE", 0.0)
+    monkeypatch.setattr(retry, "PAUSE", 0.0)
 
 
 def played(jobs: list[int], play: Callable[[int], object], places: int = 2) -> list[tuple[int, object]]:

@@ -29,7 +29,7 @@ from selfplay.loop.ledger import Attempted, Ledger, Planned
 from selfplay.loop.pipeline import pipelined
 from selfplay.loop.schedule import Injected
 from selfplay.rollout.injector import injector_key
-from selfplay.rollout.retries import Control, control_in
+from selfplay.rollout.retries import IdleCheck, idle_check_in
 from selfplay.rollout.rollout import InjectorRollout, SolverRollout
 from selfplay.rollout.runs import RepositoryRuns
 from selfplay.rollout.scheduler import each_of
@@ -118,7 +118,7 @@ class Training:
         jobs = [
             (injectors[name], number) for name, number in wanted if name in injectors and (name, number) not in stored
         ]
-        async with aclosing(stored_injections(pool, each_of(jobs), self.plays.places, self._control())) as records:
+        async with aclosing(stored_injections(pool, each_of(jobs), self.plays.places, self._idle_check())) as records:
             async for record in records:
                 self._take()
                 said = f": {record.reason}" if record.reason else ""
@@ -136,9 +136,9 @@ class Training:
 
         return Injector(name, run.player.name, play, partial(injector_key, run))
 
-    def _control(self) -> Control | None:
+    def _idle_check(self) -> IdleCheck | None:
         run = self._any.injecting
-        return None if self.plays.elsewhere else control_in(run.pool, run.workers)
+        return None if self.plays.elsewhere else idle_check_in(run.pool, run.workers)
 
     @property
     def _any(self) -> RepositoryRuns:
