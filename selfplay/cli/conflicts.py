@@ -3,6 +3,7 @@
 import typer
 
 CONTROLS = ("gold", "empty")
+"""Those of `rollout/controls.py`, which would take long to import; a test compares them."""
 WITHOUT_OPTIONS = ("scripted", "search", "naive", *CONTROLS)
 
 

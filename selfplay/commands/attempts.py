@@ -11,7 +11,7 @@ from selfplay.agent.actions import Finish
 from selfplay.agent.episode import EpisodeLost
 from selfplay.commands.storing import store_attempt, store_control
 from selfplay.curriculum import Attempt, Curriculum
-from selfplay.curriculum.lost import attempt_name
+from selfplay.curriculum.lost import attempt_job_name
 from selfplay.errors import SelfplayError
 from selfplay.formatting import count
 from selfplay.rollout.controls import Control, play_control
@@ -48,7 +48,7 @@ def missing(run: SolverRun, pool: Curriculum, bugs: Sequence[ReadyBug], attempts
         (ready, number)
         for ready in bugs
         for number in range(attempts)
-        if (ready.bug.id, number) not in done and attempt_name(ready.bug.id, run.policy, number) not in aside
+        if (ready.bug.id, number) not in done and attempt_job_name(ready.bug.id, run.policy, number) not in aside
     ]
 
 
@@ -90,7 +90,7 @@ async def play_attempts(
         async for (ready, number), found in attempts:
             if isinstance(found, SetAside):
                 why[ready.bug.id, number] = found.why
-                pool.lost.set_aside(attempt_name(ready.bug.id, run.policy, number), found.why)
+                pool.lost.set_aside(attempt_job_name(ready.bug.id, run.policy, number), found.why)
                 say(f"could not be played: {ready.bug.id} {run.policy} {number}: {found.why}")
                 continue
             if not isinstance(found, str):

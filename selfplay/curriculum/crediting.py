@@ -77,7 +77,7 @@ def injection_name(number: int, suffix: str = "") -> str:
     return f"{number:06d}{suffix}-injector"
 
 
-def attempt_name(bug: str, number: int) -> str:
+def solver_episode_name(bug: str, number: int) -> str:
     """The name of an attempt among those of its policy."""
     return f"{bug} {number}"
 
@@ -167,7 +167,7 @@ def _attempts(attempts: Iterable[Attempt], orders: Mapping[str, int], weak: Weak
             order=orders.get(one.bug, 1),
             tokens=_tokens(one.figures),
             lost=lost,
-            name=attempt_name(one.bug, one.number),
+            name=solver_episode_name(one.bug, one.number),
         )
         yield StoredEpisode(episode, one.trajectory, one.figures.finish, one.reason)
 

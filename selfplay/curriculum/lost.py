@@ -44,6 +44,6 @@ class Lost:
             raise CurriculumError(f"a row of the pool is damaged: why a job is set aside: {error}", DAMAGED) from error
 
 
-def attempt_name(bug: str, policy: str, number: int) -> str:
+def attempt_job_name(bug: str, policy: str, number: int) -> str:
     """The name of an attempt as a job."""
     return f"attempt {number} of {policy} at {bug}"

@@ -5,6 +5,9 @@ from pathlib import Path
 import pytest
 from run_fixtures import Command
 
+from selfplay.cli import conflicts
+from selfplay.rollout import controls
+
 
 @pytest.mark.parametrize(
     ("options", "said"),
@@ -24,6 +27,11 @@ def test_what_a_curriculum_refuses(selfplay: Command, tmp_path: Path, options: t
     done = selfplay.here("curriculum", tmp_path, "--out", tmp_path / "out", *options)
     assert done.code == 2 and f"Invalid value for {said}" in " ".join(done.err.split()), done.err
     assert "Usage: " in done.err and not (tmp_path / "out").exists()
+
+
+def test_both_name_the_same_controls() -> None:
+    """The options are read before `rollout` is imported, which takes long."""
+    assert conflicts.CONTROLS == controls.CONTROLS
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from selfplay.commands.training.lines import told
 from selfplay.commands.training.opponents import Opponent
 from selfplay.commands.training.repositories import Repositories
 from selfplay.curriculum import Attempt, Curriculum, crediting
-from selfplay.curriculum.lost import attempt_name
+from selfplay.curriculum.lost import attempt_job_name
 from selfplay.loop.config import TrainConfig
 from selfplay.loop.errors import TrainingError
 from selfplay.loop.ledger import Attempted, Ledger, Planned
@@ -169,7 +169,7 @@ class Training:
             why |= await play_attempts(solving, None, self.pool, jobs, plays.places, tell, say, solve, plays.elsewhere)
         aside = self.pool.lost.unplayed()
         for bug, number in sorted(set(attempts) - self.pool.attempts.stored(TRAINING, attempts)):
-            known = aside.get(attempt_name(bug, TRAINING, number), "its bug could not be attempted")
+            known = aside.get(attempt_job_name(bug, TRAINING, number), "its bug could not be attempted")
             store_attempt(self.pool, lost_attempt(solving, bug, number, why.get((bug, number), known)))
 
     def _playable(self, attempts: Attempted) -> list[tuple[ReadyBug, int]]:
@@ -179,7 +179,7 @@ class Training:
         return [
             (ready[bug], number)
             for bug, number in attempts
-            if bug in ready and (bug, number) not in done and attempt_name(bug, TRAINING, number) not in aside
+            if bug in ready and (bug, number) not in done and attempt_job_name(bug, TRAINING, number) not in aside
         ]
 
     async def _credited(self, plan: Planned) -> list[Credited]:
@@ -188,7 +188,7 @@ class Training:
         injections = {
             crediting.injection_name(number, suffix[name]): (name, number) for name, number in plan.injections
         }
-        attempts = {crediting.attempt_name(bug, number): bug for bug, number in plan.attempts or ()}
+        attempts = {crediting.solver_episode_name(bug, number): bug for bug, number in plan.attempts or ()}
         stored = crediting.some_episodes(self.pool, TRAINING, plan.injections, plan.attempts or ())
         held = self._own.take(one.trajectory for one in stored)
         played = await asyncio.to_thread(taped, self.pool.folder, stored, lambda: self.chat, held)
