@@ -89,12 +89,11 @@ def grade(
     else:
         assert patch is not None
         from selfplay.commands.grade import grade_file
-        from selfplay.oracle.assurance import settled
         from selfplay.report.progress import LiveWatcher
         from selfplay.report.tables import grade_table
 
         with LiveWatcher(f"grading {patch.name}"):
-            graded = settled(grade_file(path, patch, backend, counterfactual=counterfactual, trust=trust), settle)
+            graded = grade_file(path, patch, backend, counterfactual=counterfactual, weak=settle, trust=trust)
         print_either(as_json, graded.to_json(), lambda: grade_table(path.name, graded))
         resolved = graded.resolved
     raise typer.Exit(0 if resolved else 1)
@@ -106,8 +105,7 @@ def _grade_run(
 ) -> bool:  # fmt: skip
     """Grade a file of predictions; returns whether all are resolved."""
     from selfplay.commands.predictions import grade_predictions, read_predictions
-    from selfplay.oracle.assurance import settled
-    from selfplay.oracle.grades import reason_in_words
+    from selfplay.oracle.reasons import reason_in_words
     from selfplay.report.progress import LiveWatcher
     from selfplay.report.tables import grades_table
     from selfplay.rollout.scheduler import one_per_core
@@ -116,11 +114,11 @@ def _grade_run(
     with LiveWatcher() as watcher:
         watcher.expect(len(diffs), "grading")
         found = grade_predictions(
-            run, diffs, backend, workers=one_per_core(workers), counterfactual=counterfactual, trust=trust
+            run, diffs, backend, workers=one_per_core(workers), counterfactual=counterfactual, weak=weak, trust=trust
         )
         for bug, graded in found:
-            grades[bug] = settled(graded, weak)
-            watcher.done(f"{bug}: {reason_in_words(grades[bug].reason)}")
+            grades[bug] = graded
+            watcher.done(f"{bug}: {reason_in_words(graded.reason)}")
     ordered = dict(sorted(grades.items()))
     print_either(as_json, {bug: graded.to_json() for bug, graded in ordered.items()}, lambda: grades_table(ordered))
     return all(graded.resolved for graded in grades.values())
@@ -136,7 +134,7 @@ def audit(
     as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
 ) -> None:
     """Search the solver's world for copies of the answer. Exit 0: clean, 1: one leaks, 2: one cannot be audited."""
-    from selfplay.commands.grade import audit_bug
+    from selfplay.commands.audit import audit_bug
     from selfplay.curriculum.stored_bugs import bug_folders
     from selfplay.report.progress import LiveWatcher
     from selfplay.report.tables import audit_table

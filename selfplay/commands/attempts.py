@@ -14,6 +14,7 @@ from selfplay.curriculum import Attempt, Curriculum
 from selfplay.curriculum.lost import attempt_job_name
 from selfplay.errors import SelfplayError
 from selfplay.formatting import count
+from selfplay.oracle.reasons import UNPLAYED
 from selfplay.rollout.controls import Control, play_control
 from selfplay.rollout.retries import Retries, idle_check_in
 from selfplay.rollout.rollout import Rollout, SolverKey, SolverOutcome, SolverRollout
@@ -23,7 +24,7 @@ from selfplay.sandbox import Cause, SandboxError
 
 log = logging.getLogger(__name__)
 
-UNPLAYED = 8
+MOST_UNPLAYED = 8
 """The run stops after this many bugs in a row at which no attempt can be played."""
 Job = tuple[ReadyBug, int]
 
@@ -99,7 +100,7 @@ async def play_attempts(
                 continue
             say(f"{ready.bug.id} {run.policy} {number} could not be played and is not counted: {found}")
             failed[ready.bug.id] = why[ready.bug.id, number] = found
-            if len(failed) >= UNPLAYED:
+            if len(failed) >= MOST_UNPLAYED:
                 raise RolloutError(
                     f"attempts at {count(len(failed), 'bug')} could not be played", "The same command resumes."
                 )
@@ -110,7 +111,7 @@ def lost_attempt(run: SolverRun, bug: str, number: int, why: str) -> SolverRollo
     """An attempt that the machine lost, with only the reason; credit counts it as lost."""
     trajectory = Trajectory("solver", run.player.name, Finish.UNPLAYED, error=why)
     key = SolverKey(bug, run.policy, run.seed, number)
-    return Rollout(trajectory, key, SolverOutcome(False, "unplayed", why, "", 0.0))
+    return Rollout(trajectory, key, SolverOutcome(False, UNPLAYED, why, "", 0.0))
 
 
 async def _or_why_not(playing: Awaitable[Played], ready: ReadyBug, number: int) -> Played:

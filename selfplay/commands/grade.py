@@ -7,13 +7,13 @@ from pathlib import Path
 from selfplay.artifact.reading import UntrustedDataError, opened_named
 from selfplay.curriculum.calibrations import calibration_of
 from selfplay.curriculum.stored_bugs import oracle_of, prepared_for, read_bug, task_of
+from selfplay.oracle.assurance import Weak
 from selfplay.oracle.calibration import Oracle
 from selfplay.oracle.errors import PredictionError
 from selfplay.oracle.grade import Grader
 from selfplay.oracle.grades import Grade
-from selfplay.oracle.leak_audit.audit import Audit, audit_task
 from selfplay.oracle.screening.prediction import MAX_BYTES
-from selfplay.oracle.world import Task, solver_world
+from selfplay.oracle.world import Task
 from selfplay.repository import Prepared
 from selfplay.sandbox import Backend, Limits
 from selfplay.sandbox.retry import again
@@ -34,14 +34,20 @@ def gradable(folder: Path, prepared: Prepared) -> Gradable:
     return Gradable(folder, task_of(folder, bug, artifact, prepared.world()), oracle_of(bug, thresholds))
 
 
-def grader_of(bug: Gradable, backend: Backend, counterfactual: bool = True) -> Grader:
+def grader_of(bug: Gradable, backend: Backend, counterfactual: bool = True, weak: Weak = "count") -> Grader:
     """A calibrated grader for the bug. Raises `OracleError` for a bug that cannot be graded, and `SandboxError`."""
     known = calibration_of(bug.folder, backend, bug.task, bug.oracle, counterfactual=counterfactual)
-    return Grader(bug.task, bug.oracle, Limits(), known, counterfactual)
+    return Grader(bug.task, bug.oracle, Limits(), known, counterfactual, weak)
 
 
 def grade_file(
-    folder: Path, patch: Path, backend: Backend, *, counterfactual: bool = True, trust: bool = False
+    folder: Path,
+    patch: Path,
+    backend: Backend,
+    *,
+    counterfactual: bool = True,
+    weak: Weak = "count",
+    trust: bool = False,
 ) -> Grade:
     """Grade the prediction in a file. Raises `PredictionError` if the file cannot be read at all."""
     try:
@@ -50,32 +56,26 @@ def grade_file(
     except (OSError, UntrustedDataError) as error:
         said = error.message if isinstance(error, UntrustedDataError) else f"{patch} cannot be read: {error.strerror}"
         raise PredictionError("unreadable", said, "Name a file with a diff.") from error
-    return grade_patch(folder, data, backend, counterfactual=counterfactual, trust=trust)
+    return grade_patch(folder, data, backend, counterfactual=counterfactual, weak=weak, trust=trust)
 
 
 def grade_patch(
-    folder: Path, patch: bytes, backend: Backend, *, counterfactual: bool = True, trust: bool = False
+    folder: Path,
+    patch: bytes,
+    backend: Backend,
+    *,
+    counterfactual: bool = True,
+    weak: Weak = "count",
+    trust: bool = False,
 ) -> Grade:
-    """Grade a prediction for the bug in `folder`. `trust`: allow what its run wants to run or fetch.
+    """Grade a prediction for the bug in `folder`. `weak`: how a weakly assured grade is treated; `trust`: allow
+    what its run wants to run or fetch.
 
     Raises `SelfplayError` for a damaged bug, one that cannot be graded, or one whose environment is gone."""
     bug, _, _ = read_bug(folder)
 
     def work() -> Grade:
         found = gradable(folder, prepared_for(folder, bug, backend, trust=trust))
-        return grader_of(found, backend, counterfactual).grade(backend, patch)
-
-    return again(work)
-
-
-def audit_bug(folder: Path, backend: Backend, *, trust: bool = False) -> Audit:
-    """Search the solver's world of the bug in `folder`.
-
-    Raises `SelfplayError` for a damaged bug, or one whose environment is gone and cannot be built again."""
-    bug, artifact, _ = read_bug(folder)
-
-    def work() -> Audit:
-        world = solver_world(prepared_for(folder, bug, backend, trust=trust))
-        return audit_task(backend, task_of(folder, bug, artifact, world))
+        return grader_of(found, backend, counterfactual, weak).grade(backend, patch)
 
     return again(work)

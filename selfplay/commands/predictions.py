@@ -22,9 +22,11 @@ from selfplay.curriculum.untrusted_sqlite import LARGER
 from selfplay.errors import SelfplayError
 from selfplay.export.names import bug_id_of
 from selfplay.formatting import count, shortened
+from selfplay.oracle.assurance import Weak
 from selfplay.oracle.errors import PredictionError
 from selfplay.oracle.grade import grade_without_running, safely
 from selfplay.oracle.grades import Grade
+from selfplay.oracle.reasons import UNPLAYED
 from selfplay.repository import Prepared
 from selfplay.sandbox import MIB, Backend, SandboxError
 from selfplay.sandbox.retry import again
@@ -133,6 +135,7 @@ def grade_predictions(
     *,
     workers: int,
     counterfactual: bool = True,
+    weak: Weak = "count",
     trust: bool = False,
 ) -> Iterator[tuple[str, Grade]]:
     """(bug, grade) as they finish; the grade of a bug that cannot be graded says so. Bugs may have their names from an
@@ -154,7 +157,7 @@ def grade_predictions(
         found = prepared[bug]
         if isinstance(found, Grade):
             return found
-        return safely(lambda: _graded(gradable(folders[bug], found), predictions[bug], lease, counterfactual))
+        return safely(lambda: _graded(gradable(folders[bug], found), predictions[bug], lease, counterfactual, weak))
 
     with closing(in_parallel(prepared, work, workers, backend, _unplayed)) as results:
         yield from results
@@ -172,12 +175,12 @@ def _own_names(predictions: Mapping[str, str], bugs: Collection[str]) -> dict[st
 
 
 def _unplayed(bug: str, error: SelfplayError) -> Grade:
-    return Grade(False, "could-not-be-played", error.message)
+    return Grade(False, UNPLAYED, error.message)
 
 
-def _graded(ready: Gradable, prediction: str, lease: Backend, counterfactual: bool) -> Grade:
+def _graded(ready: Gradable, prediction: str, lease: Backend, counterfactual: bool, weak: Weak) -> Grade:
     refused = grade_without_running(ready.task, prediction)
-    return refused or grader_of(ready, lease, counterfactual).grade(lease, prediction)
+    return refused or grader_of(ready, lease, counterfactual, weak).grade(lease, prediction)
 
 
 def _prepared(folder: Path, known: dict[tuple[str, str], Prepared], backend: Backend, trust: bool) -> Prepared | Grade:

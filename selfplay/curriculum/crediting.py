@@ -13,7 +13,7 @@ from selfplay.curriculum.records import Attempt, CurriculumError, EpisodeRecord,
 from selfplay.curriculum.store import PLANNED, ROLES, Curriculum
 from selfplay.formatting import listed
 from selfplay.oracle.assurance import Weak
-from selfplay.oracle.grades import WEAK
+from selfplay.oracle.reasons import blamed
 from selfplay.rl.credit.rules import CreditedEpisode, Outcome
 
 FILED = ": policy"
@@ -22,11 +22,9 @@ ENDING = ".jsonl.zst"
 """The suffix of a trajectory's file."""
 OUTAGES = ("policy_error", "sandbox_lost", "unplayed")
 """Finishes that are the machine's fault."""
-ERRORS = ("error", "cannot-be-graded", "sandbox-lost", "unplayed", "suspect")
-"""Reasons of an attempt that are not its policy's fault; a suspect one waits for a person's judgement."""
-CHEATS = (
-    "touches-infrastructure", "test-files", "canaries", "witness", "events", "consistency", "names", "counterfactual",
-)  # fmt: skip
+ERRORS = blamed("machine", "person")
+"""Reasons of an attempt that are not its policy's fault, or wait for a person's judgement."""
+CHEATS = blamed("cheat")
 """Reasons of an attempt that come from the grader's defence layers (`docs/exploits.md`)."""
 INJECTIONS: Mapping[str, Outcome] = {
     "valid": "valid", "invalid": "invalid", "duplicate": "duplicate", "gave_up": "invalid", "failed": "invalid",
@@ -152,7 +150,7 @@ def _alike(record: EpisodeRecord) -> str:
 def attempt_outcome(attempt: Attempt, weak: Weak) -> tuple[Outcome, bool]:
     """(outcome, whether it is lost, and so says nothing about its policy). `weak`: as in `episodes_of`."""
     outcome: Outcome = "resolved" if attempt.resolved else "cheated" if attempt.reason in CHEATS else "failed"
-    unjudged = attempt.reason == WEAK or (attempt.figures.assurance == "weak" and weak == "refuse")
+    unjudged = attempt.figures.assurance == "weak" and weak == "refuse"
     return outcome, unjudged or attempt.reason in ERRORS or attempt.figures.finish in OUTAGES
 
 

@@ -10,17 +10,19 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from selfplay.errors import SelfplayError
 from selfplay.formatting import count
 from selfplay.oracle import layers
+from selfplay.oracle.assurance import Weak
 from selfplay.oracle.behaviour.compare import look
 from selfplay.oracle.behaviour.events import Event, new_events, sentence
 from selfplay.oracle.calibration import Calibration, Oracle
 from selfplay.oracle.errors import PredictionError
-from selfplay.oracle.grades import Grade, stopped_by, with_layer
+from selfplay.oracle.grades import Grade, settled, stopped_by, with_layer
 from selfplay.oracle.layers import Layer
+from selfplay.oracle.reasons import Refusal
 from selfplay.oracle.rewriting.rename_secrets import renewed
 from selfplay.oracle.screening.screen import Submission, newly_used, nothing_left, refused_inside, submission
 from selfplay.oracle.trial import Trial, TrialOrder, patiently, run_trial
@@ -38,7 +40,7 @@ class Grader:
     """Grades predictions for one bug, using what its `calibration` says about the bug's suite.
 
     `counterfactual`: take a second look at predictions that pass, with behaviour probes and impossible tests (one more
-    run each). Raises `ValueError` if the calibration was made without it.
+    run each). Raises `ValueError` if the calibration was made without it. `weak`: how weak grades are treated.
     """
 
     task: Task
@@ -46,6 +48,7 @@ class Grader:
     limits: Limits
     calibration: Calibration
     counterfactual: bool = True
+    weak: Weak = "count"
 
     def __post_init__(self) -> None:
         if self.counterfactual and self.calibration.impossible is None:
@@ -55,7 +58,8 @@ class Grader:
         """Grade a prediction. Failures in its run become the reason of its grade, not an error.
 
         Raises `SandboxError` when no sandbox is available or it is lost. At most one sandbox is live at a time."""
-        return safely(lambda: replace(self, calibration=renewed(self.calibration))._grade(backend, prediction))
+        said = safely(lambda: replace(self, calibration=renewed(self.calibration))._grade(backend, prediction))
+        return settled(said, self.weak)
 
     def _grade(self, backend: Backend, prediction: bytes | str) -> Grade:
         screened = _screened(self.task, prediction)
@@ -83,7 +87,8 @@ class Grader:
             return replace(spent, reason=stopped.name, detail=stopped.reason, layers=(*before, stopped))
         broken = _broken(trial)
         if broken:
-            return replace(spent, reason=broken[0], detail=broken[1], layers=(*before, layers.caught("run", broken[1])))
+            caught = layers.caught("run", broken.sentence)
+            return replace(spent, reason=broken.reason, detail=broken.sentence, layers=(*before, caught))
         said = tuple(judge(trial, known, oracle) for judge in layers.OF_A_RUN)
         spent = replace(spent, layers=(*before, layers.passed("run", f"ended within {self._limit:.0f} s"), *said))
         return self._judged(backend, spent, trial, diff)
@@ -94,29 +99,24 @@ class Grader:
         missing = tuple(sorted(oracle.wanted - trial.outcomes.keys()))
         failing = tuple(sorted(oracle.wanted & trial.outcomes.keys() - trial.passed))
         grade = replace(grade, missing=missing, failing=failing)
-        stopped = stopped_by(grade)
-        if stopped:
+        if stopped := stopped_by(grade):
             return stopped
         if failing or missing:
-            reason = "failing-tests" if failing else "missing-tests"
             gone = f"{count(len(failing), 'fails', 'fail')} and {count(len(missing), 'is', 'are')} missing"
             detail = f"of the deciding tests {gone}, first {(*failing, *missing)[0]!r}"
-            return replace(grade, reason=reason, detail=detail)
+            return replace(grade, reason="failing-tests" if failing else "missing-tests", detail=detail)
         grade = replace(grade, layers=(*grade.layers, layers.names(trial, known, oracle)))
-        stopped = stopped_by(grade)
-        if stopped:
+        if stopped := stopped_by(grade):
             return stopped
         done = list(trial.events)
         for second_look in (self._behaviour, self._counterfactual):
             layer, again = second_look(backend, diff)
             grade = with_layer(grade, self._stopped(again) or layer, again.seconds)
             done += again.events
-            stopped = stopped_by(grade)
-            if stopped:
+            if stopped := stopped_by(grade):
                 return stopped
         grade = with_layer(grade, self._powers(backend, diff, done), 0.0)
-        stopped = stopped_by(grade)
-        if stopped:
+        if stopped := stopped_by(grade):
             return stopped
         return replace(grade, resolved=True, reason="resolved", detail=_sentence(oracle))
 
@@ -140,7 +140,8 @@ class Grader:
 
     def _counterfactual(self, backend: Backend, diff: str) -> tuple[Layer, Trial]:
         """Run again with impossible tests, or if there are none with the bug planted again: the F2P tests must fail."""
-        name, never, bug = "counterfactual", self.calibration.impossible, self.task.artifact.bug_inject
+        name: Final = "counterfactual"
+        never, bug = self.calibration.impossible, self.task.artifact.bug_inject
         if not self.counterfactual or never is None:
             return Layer(name, "skipped", "was not requested"), Trial()
         impossible = never.tests & self.oracle.fail_to_pass
@@ -150,7 +151,7 @@ class Grader:
             order = self._order(diffs, {**never.files, **beside}, {**never.compiled, **compiled})
             trial = self._trial(backend, replace(order, shuffled=True))
             if broken := _broken(trial):  # the original gave outcomes here, so a run without any is suspicious
-                return layers.caught(name, f"without any result: {broken[1]}", 1), trial
+                return layers.caught(name, f"without any result: {broken.sentence}", 1), trial
             still = sorted(trial.passed & never.tests)
             if still:
                 return layers.caught(name, f"{still[0]!r} passes even when it is made impossible", 1), trial
@@ -220,6 +221,7 @@ def safely(work: Callable[[], T]) -> T | Grade:
 
 
 _FORM = layers.passed("patch", "a git diff")
+_FAILED_AT = {"apply": "does-not-apply", "script": "sandbox-lost", "parser": "no-results"}
 
 
 def _screened(task: Task, prediction: bytes | str) -> Submission | Grade:
@@ -229,21 +231,19 @@ def _screened(task: Task, prediction: bytes | str) -> Submission | Grade:
         return Grade(False, error.reason, error.message, (layers.caught("patch", error.message),))
     if found.refused:
         return _refused(found.refused, found)
-    return found if found.sections else _refused(("empty", nothing_left(found)), found)
+    return found if found.sections else _refused(Refusal("empty", nothing_left(found)), found)
 
 
-def _refused(refused: tuple[str, str], found: Submission) -> Grade:
-    reason, sentence = refused
-    said = (_FORM, layers.caught("paths", sentence))
-    return Grade(False, reason, sentence, said, notes=found.notes, left_out=found.left_out)
+def _refused(refused: Refusal, found: Submission) -> Grade:
+    said = (_FORM, layers.caught("paths", refused.sentence))
+    return Grade(False, *refused, said, notes=found.notes, left_out=found.left_out)
 
 
-def _broken(trial: Trial) -> tuple[str, str] | None:
-    """(reason, sentence) for a run that gave no outcomes; None for a run that did."""
+def _broken(trial: Trial) -> Refusal | None:
+    """Why a run gave no outcomes; None for a run that did."""
     if trial.timed_out:
-        return "timeout", f"the tests did not end within {trial.seconds:.0f} s"
-    reasons = {"apply": "does-not-apply", "script": "sandbox-lost", "parser": "no-results"}
-    return (reasons[trial.failed_at], trial.error) if trial.failed_at else None
+        return Refusal("timeout", f"the tests did not end within {trial.seconds:.0f} s")
+    return Refusal(_FAILED_AT[trial.failed_at], trial.error) if trial.failed_at else None
 
 
 def _sentence(oracle: Oracle) -> str:

@@ -1,43 +1,16 @@
 """The grade of one prediction: whether it is resolved, why, and how well that is assured."""
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
-from selfplay.formatting import spaced
-from selfplay.oracle import layers
+from selfplay.oracle.assurance import Weak, weaknesses
 from selfplay.oracle.layers import Layer
-
-WEAK = "weak"
-"""The reason of a grade that passed every layer but was refused as weakly assured (`assurance.py`)."""
-WORDS = {
-    "failing-tests": "tests fail",
-    "missing-tests": "tests are missing",
-    "no-results": "the tests gave no results",
-    "timeout": "the tests took too long",
-    "empty": "nothing is changed",
-    "malformed": "the patch cannot be read",
-    "oversized": "the patch is too large",
-    "does-not-apply": "the patch does not apply",
-    "touches-infrastructure": "the patch touches what runs the tests",
-    "test-files": "the patch touches test files",
-    "nothing-handed-in": "nothing was submitted",
-    "cannot-be-graded": "it cannot be graded",
-    "could-not-be-played": "it could not be run",
-    "sandbox-lost": "the sandbox was lost",
-    "weak": "resolved, but weakly assured",
-}
-"""Reasons of grades, in words; the names of layers are words."""
-
-
-def reason_in_words(reason: str) -> str:
-    """The reason of a grade for a person."""
-    return WORDS.get(reason) or spaced(reason)
+from selfplay.oracle.reasons import WEAK
 
 
 @dataclass(frozen=True)
 class Grade:
-    """`reason` is one of a few names (`resolved`, `empty`, `malformed`, `does-not-apply`, `failing-tests`, the name of
-    a layer, `error` for an internal error, ...), `detail` one line for users. `left_out`: (path, why) of the changes
+    """`reason` is `resolved`, or one of `REASONS`; `detail`: one line for users. `left_out`: (path, why) of the changes
     that were not applied. `runs`: suite runs; `seconds`: wall time of the scripts."""
 
     resolved: bool
@@ -54,7 +27,7 @@ class Grade:
     @property
     def weaknesses(self) -> tuple[str, ...]:
         """Why a prediction that passed every layer is only weakly assured; empty if it is fully assured."""
-        return layers.weaknesses(self.layers) if self.resolved or self.reason == WEAK else ()
+        return weaknesses(self.layers) if self.resolved or self.reason == WEAK else ()
 
     def to_json(self) -> dict[str, Any]:
         """Plain values, in reading order."""
@@ -79,3 +52,17 @@ def stopped_by(grade: Grade) -> Grade | None:
         if layer.state == "caught":
             return replace(grade, reason=layer.name, detail=layer.reason)
     return None
+
+
+def settled(grade: Grade, weak: Weak) -> Grade:
+    """Apply the setting for weakly assured grades to a grade."""
+    if weak == "count" or not grade.weaknesses:
+        return grade
+    return replace(grade, resolved=False, reason=WEAK, detail=f"only weakly assured: {grade.weaknesses[0]}")
+
+
+def assurance(grade: Grade) -> Literal["", "full", "weak"]:
+    """`full` or `weak` for a prediction that passed every layer; empty for any other."""
+    if not grade.resolved and grade.reason != WEAK:
+        return ""
+    return "weak" if grade.weaknesses else "full"

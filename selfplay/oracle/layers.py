@@ -1,8 +1,8 @@
 """The layers that judge one run of a prediction: each reports passed, caught or not available, with a reason."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from selfplay.formatting import count as counted
 from selfplay.oracle.behaviour.events import ENDING, NEVER, sentence
@@ -10,13 +10,20 @@ from selfplay.oracle.calibration import Calibration, Oracle
 from selfplay.oracle.trial import END_MARK, Trial, count
 
 State = Literal["passed", "caught", "unavailable", "skipped"]
+Precondition = Literal["patch", "paths", "run"]
+"""Layers that have several reasons when they catch something."""
+Judgement = Literal[
+    "events", "test-files", "canaries", "witness", "consistency", "names", "behaviour", "counterfactual", "suspect"
+]
+"""Layers that are the reason of a grade when they catch something; `REASONS` says who is to blame then."""
+LayerName = Precondition | Judgement
 
 
 @dataclass(frozen=True)
 class Layer:
     """The result of one layer. `runs`: the extra suite runs it caused."""
 
-    name: str
+    name: LayerName
     state: State
     reason: str
     runs: int = 0
@@ -25,15 +32,15 @@ class Layer:
         return asdict(self)
 
 
-def passed(name: str, reason: str, runs: int = 0) -> Layer:
+def passed(name: LayerName, reason: str, runs: int = 0) -> Layer:
     return Layer(name, "passed", reason, runs)
 
 
-def caught(name: str, reason: str, runs: int = 0) -> Layer:
+def caught(name: LayerName, reason: str, runs: int = 0) -> Layer:
     return Layer(name, "caught", reason, runs)
 
 
-def unavailable(name: str, reason: str) -> Layer:
+def unavailable(name: LayerName, reason: str) -> Layer:
     return Layer(name, "unavailable", reason)
 
 
@@ -91,7 +98,7 @@ def witness(trial: Trial, known: Calibration, oracle: Oracle) -> Layer:
 
 def consistency(trial: Trial, known: Calibration, oracle: Oracle) -> Layer:
     """The exit code and the log's marks agree with each other and with the outcomes."""
-    name = "consistency"
+    name: Final = "consistency"
     if trial.exit_code < 0:
         return caught(name, f"the script was ended by signal {-trial.exit_code}")
     if (trial.exit_code == 0) != known.exit_zero and oracle.wanted <= trial.passed:
@@ -120,8 +127,7 @@ def events(trial: Trial, known: Calibration, oracle: Oracle) -> Layer:
         return unavailable("events", "these tests do not run in the repository's own pytest")
     for event in trial.events:
         if event[0] in ends(known):  # the hook ended the run there
-            name = "events" if event[0] in NEVER else "suspect"
-            return caught(name, f"{sentence(event)}; the run was ended there")
+            return caught("events" if event[0] in NEVER else "suspect", f"{sentence(event)}; the run was ended there")
     return passed("events", "the program touched neither the judge's files nor the runner")
 
 
@@ -134,15 +140,3 @@ def ends(known: Calibration) -> tuple[str, ...]:
 Judge = Callable[[Trial, Calibration, Oracle], Layer]
 OF_A_RUN: tuple[Judge, ...] = (events, test_files, canaries, witness, consistency)
 """These judge every run; `names` judges only a run in which every test passes."""
-
-
-NEEDED = ("canaries", "witness", "behaviour")
-"""Layers that are required for full assurance: each must have been able to show something."""
-
-
-def weaknesses(found: Sequence[Layer]) -> tuple[str, ...]:
-    """Why a grade with these layers is only weakly assured; empty if it is fully assured."""
-    states = {layer.name: layer for layer in found}
-    missing = (name for name in NEEDED if name not in states)
-    weak = (states[name] for name in NEEDED if name in states and states[name].state in ("unavailable", "skipped"))
-    return (*(f"{name}: did not run" for name in missing), *(f"{layer.name}: {layer.reason}" for layer in weak))

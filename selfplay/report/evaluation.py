@@ -9,7 +9,7 @@ from rich.table import Table
 from selfplay.curriculum.evaluation import Cost, Evaluation, EvaluationRow
 from selfplay.curriculum.injector_evaluation import InjectorEvaluation
 from selfplay.formatting import count, listed, tally
-from selfplay.oracle.grades import WORDS
+from selfplay.oracle.reasons import WORDS
 from selfplay.report.tables import safe, short
 from selfplay.rl.credit.estimates import LEVEL, Estimate
 

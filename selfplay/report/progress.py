@@ -8,7 +8,7 @@ from rich.console import RenderableType
 from selfplay.curriculum import Attempt
 from selfplay.curriculum import RunProgress as Step
 from selfplay.formatting import count, spaced
-from selfplay.oracle.grades import reason_in_words
+from selfplay.oracle.reasons import reason_in_words
 from selfplay.report.display import Display, display
 from selfplay.report.tables import short
 

@@ -12,8 +12,9 @@ from rich.text import Text
 
 from selfplay.artifact import Verdict
 from selfplay.formatting import count, listed
-from selfplay.oracle.grades import Grade, reason_in_words
+from selfplay.oracle.grades import Grade
 from selfplay.oracle.leak_audit.audit import Audit, AuditState
+from selfplay.oracle.reasons import reason_in_words
 from selfplay.plain_text import printable
 
 HEADING = 80

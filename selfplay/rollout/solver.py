@@ -12,10 +12,10 @@ from pathlib import Path
 from selfplay.artifact import Artifact, Bug
 from selfplay.curriculum.calibrations import calibration_of
 from selfplay.curriculum.stored_bugs import oracle_of, read_bug, task_of
-from selfplay.oracle.assurance import Weak, assurance, settled
+from selfplay.oracle.assurance import Weak
 from selfplay.oracle.calibration import Calibration, Oracle
 from selfplay.oracle.grade import Grader, grade_without_running
-from selfplay.oracle.grades import Grade
+from selfplay.oracle.grades import Grade, assurance
 from selfplay.oracle.leak_audit.audit import Audit, audit_task
 from selfplay.oracle.originals import original_texts
 from selfplay.oracle.specification import specification
@@ -123,8 +123,7 @@ async def _graded(run: SolverRun, ready: ReadyBug, lease: Backend, changes: Chan
     if refused is not None:
         return found, refused
     calibration = await calibrated(run, ready, lease)
-    grade = await run.workers.run(grader_of(run, ready, calibration).grade, lease, found.diff)
-    return found, settled(grade, run.weak)
+    return found, await run.workers.run(grader_of(run, ready, calibration).grade, lease, found.diff)
 
 
 async def calibrated(run: SolverRun, ready: ReadyBug, lease: Backend) -> Calibration:
@@ -140,7 +139,7 @@ async def calibrated(run: SolverRun, ready: ReadyBug, lease: Backend) -> Calibra
 
 def grader_of(run: SolverRun, ready: ReadyBug, calibration: Calibration) -> Grader:
     """The grader for attempts at the bug."""
-    return Grader(ready.graded, ready.oracle, run.limits, calibration, counterfactual=run.counterfactual)
+    return Grader(ready.graded, ready.oracle, run.limits, calibration, run.counterfactual, run.weak)
 
 
 def solver_outcome(grade: Grade, diff: str, seconds: float, left_out: tuple[str, ...] = ()) -> SolverOutcome:

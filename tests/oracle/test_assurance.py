@@ -1,32 +1,19 @@
-"""Weak grades are counted or refused, as a setting says, and never lost from the figures."""
+"""Full assurance takes layers that could each have shown something."""
 
-from dataclasses import replace
+from selfplay.oracle.assurance import NEEDED, weaknesses
+from selfplay.oracle.layers import Layer, caught, passed, unavailable
 
-import pytest
-
-from selfplay.oracle.assurance import CHOICES, Weak, assurance, settled
-from selfplay.oracle.grades import Grade
-from selfplay.oracle.layers import NEEDED, passed, unavailable
-
-FULL = Grade(True, "resolved", "all pass", tuple(passed(name, "seen") for name in NEEDED))
-WEAKLY = replace(FULL, layers=(*FULL.layers[:-1], unavailable("behaviour", "no probes")))
-FAILED = Grade(False, "failing-tests", "one fails")
+SEEN = [passed(name, "seen") for name in NEEDED]
 
 
-@pytest.mark.parametrize("weak", CHOICES)
-@pytest.mark.parametrize("grade", [FULL, FAILED], ids=["full", "failed"])
-def test_what_is_not_weak_stays_as_it_is(grade: Grade, weak: Weak) -> None:
-    assert settled(grade, weak) == grade
+def test_all_needed_layers_that_looked_are_full_assurance() -> None:
+    assert weaknesses(SEEN) == ()
+    assert weaknesses([*SEEN, unavailable("names", "no copies")]) == ()  # of a layer that is not needed
+    assert weaknesses([*SEEN[1:], caught(NEEDED[0], "it looked, too")]) == ()
 
 
-def test_a_weak_grade_is_counted_or_refused() -> None:
-    assert settled(WEAKLY, "count") == WEAKLY and WEAKLY.resolved
-    refused = settled(WEAKLY, "refuse")
-    assert (refused.resolved, refused.reason) == (False, "weak")
-    assert refused.detail == "only weakly assured: behaviour: no probes"
-    assert refused.weaknesses == WEAKLY.weaknesses and refused.to_json()["assurance"] == "weak"
-
-
-def test_the_figures_count_what_passed_every_layer() -> None:
-    grades = [FULL, WEAKLY, settled(WEAKLY, "refuse"), FAILED]
-    assert [assurance(grade) for grade in grades] == ["full", "weak", "weak", ""]
+def test_what_did_not_run_or_could_not_look_is_a_weakness() -> None:
+    canaries, witness, behaviour = NEEDED
+    found = [unavailable(witness, "no pytest"), Layer(behaviour, "skipped", "was not requested")]
+    assert weaknesses(found) == ("canaries: did not run", "witness: no pytest", "behaviour: was not requested")
+    assert canaries not in {layer.name for layer in found}

@@ -91,6 +91,9 @@ def test_without_the_counterfactual_is_one_run_less_and_cannot_be_asked_for(back
     assert known.runs == 1 and known.impossible is None
     grade = Grader(lab.task, lab.oracle, Limits(), known, counterfactual=False).grade(backend, lab.diff(lab.fix))
     assert grade.resolved and {layer.name: layer.state for layer in grade.layers}["counterfactual"] == "skipped"
+    refusing = Grader(lab.task, lab.oracle, Limits(), known, counterfactual=False, weak="refuse")
+    refused = refusing.grade(backend, lab.diff(lab.fix))  # without a second look, nothing shows its behaviour
+    assert (refused.resolved, refused.reason, refused.weaknesses) == (False, "weak", grade.weaknesses)
     with pytest.raises(ValueError, match="no impossible tests"):
         Grader(lab.task, lab.oracle, Limits(), known)
 

@@ -4,6 +4,7 @@ with the original and the buggy program (`stored_behaviour.py`)."""
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Final
 
 from selfplay.formatting import count
 from selfplay.oracle.behaviour.agreeing_calls import damage, joined
@@ -117,7 +118,8 @@ def tiring(known: Behaviour, seen: Outcomes) -> Layer | None:
 
 def judge(known: Behaviour, seen: Outcomes) -> Layer:
     """The layer's result for the record of a prediction."""
-    name, said = "behaviour", compared(known.right, known.wrong, seen)
+    name: Final = "behaviour"
+    said = compared(known.right, known.wrong, seen)
     apart_from_tests = {probe: known.right[probe] for probe in known.right if probe in known.novel}
     novel = compared(apart_from_tests, known.wrong, seen)
     if not any(probe in seen for probe in known.right):

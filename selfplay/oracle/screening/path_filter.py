@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from selfplay import patches
 from selfplay.artifact import Artifact
 from selfplay.oracle.originals import OriginalFiles
+from selfplay.oracle.reasons import Refusal
 from selfplay.oracle.screening.import_shadowing import NewName, new_names, refused_name
 from selfplay.oracle.screening.paths import PathClass, Places, plain
 from selfplay.patches import FilePatch
@@ -22,12 +23,12 @@ STEERS = "touches-infrastructure"
 
 @dataclass(frozen=True)
 class Screened:
-    """`kept`: the sections that are applied. `left_out`: (path, why) of the others. `refused`: (reason, sentence) if
-    the prediction is refused. `names`: new importable names of the kept sections."""
+    """`kept`: the sections that are applied. `left_out`: (path, why) of the others. `refused`: why the prediction
+    is refused. `names`: new importable names of the kept sections."""
 
     kept: tuple[FilePatch, ...]
     left_out: tuple[tuple[str, str], ...] = ()
-    refused: tuple[str, str] | None = None
+    refused: Refusal | None = None
     names: tuple[NewName, ...] = ()
 
 
@@ -35,7 +36,7 @@ class Screened:
 class _Sorted:
     kept: list[FilePatch] = field(default_factory=list)
     left_out: list[tuple[str, str]] = field(default_factory=list)
-    refused: list[tuple[str, str]] = field(default_factory=list)
+    refused: list[Refusal] = field(default_factory=list)
 
 
 def screen(sections: Sequence[FilePatch], artifact: Artifact, files: OriginalFiles) -> Screened:
@@ -44,7 +45,7 @@ def screen(sections: Sequence[FilePatch], artifact: Artifact, files: OriginalFil
     for section in sections:
         _sort(section, places, found)
     names = new_names(found.kept, artifact, files, places.own)
-    found.refused += [(STEERS, f"{new.path!r} {why}") for new in names if (why := refused_name(new))]
+    found.refused += [Refusal(STEERS, f"{new.path!r} {why}") for new in names if (why := refused_name(new))]
     left_out = tuple((shown(path), why) for path, why in found.left_out)
     return Screened(tuple(found.kept), left_out, next(iter(found.refused), None), tuple(names))
 
@@ -53,7 +54,7 @@ def _sort(section: FilePatch, places: Places, found: _Sorted) -> None:
     old, new = _places(section, places)
     for path, place in ((section.old_path, old), (section.new_path, new)):
         if place.kind == "steers":
-            found.refused.append((STEERS, f"{path!r} {place.why}"))
+            found.refused.append(Refusal(STEERS, f"{path!r} {place.why}"))
     if section.kind == "renamed" and old.out != new.out and not found.refused:
         _moved(section, old, new, places, found)
     elif new.out or (section.new_path is None and old.out):
@@ -84,7 +85,7 @@ def _moved(section: FilePatch, old: PathClass, new: PathClass, places: Places, f
         return
     content = None if places.files.changed(section.old_path) else places.files.text(section.old_path)
     if content is None or "\0" in content:
-        found.refused.append(("touches-tests", f"{section.old_path!r} is moved into the tests"))
+        found.refused.append(Refusal("touches-tests", f"{section.old_path!r} is moved into the tests"))
         return
     found.kept += patches.parse(patches.deletion(section.old_path, content))
     found.left_out.append((section.new_path, new.why))

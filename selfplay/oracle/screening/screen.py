@@ -9,6 +9,7 @@ from selfplay.formatting import count
 from selfplay.oracle import inside
 from selfplay.oracle.errors import OracleError
 from selfplay.oracle.originals import Original, original_texts
+from selfplay.oracle.reasons import Refusal
 from selfplay.oracle.screening.import_shadowing import NewName
 from selfplay.oracle.screening.path_filter import STEERS, screen
 from selfplay.oracle.screening.prediction import ReadPrediction, read_prediction
@@ -28,13 +29,13 @@ _NO_PYTHON = 127
 
 @dataclass(frozen=True)
 class Submission:
-    """What is graded. `diff`: what is applied. `left_out`: (path, why) of the rest. `refused`: (reason, sentence) if
-    nothing is applied. `names`: new importable names. `notes`: how the text was changed."""
+    """What is graded. `diff`: what is applied. `left_out`: (path, why) of the rest. `refused`: why, if nothing is
+    applied. `names`: new importable names. `notes`: how the text was changed."""
 
     diff: str = ""
     sections: tuple[FilePatch, ...] = ()
     left_out: tuple[tuple[str, str], ...] = ()
-    refused: tuple[str, str] | None = None
+    refused: Refusal | None = None
     names: tuple[NewName, ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -52,8 +53,8 @@ def screened(task: Task, read: ReadPrediction) -> Submission:
     return Submission(diff, found.kept, found.left_out, found.refused, found.names, read.notes)
 
 
-def refused_inside(backend: Backend, task: Task, found: Submission, limits: Limits) -> tuple[str, str] | None:
-    """(reason, sentence) if the submission changes settings of the tests, or brings a name that would be imported in
+def refused_inside(backend: Backend, task: Task, found: Submission, limits: Limits) -> Refusal | None:
+    """Why it is refused, if the submission changes settings of the tests, or brings a name that would be imported in
     place of an installed module. Opens a sandbox only if needed; raises `SandboxError` when none is available."""
     script = task.artifact.test_script
     touched = {path for section in found.sections for path in section.paths if is_settings_file(path, script)}
@@ -62,9 +63,10 @@ def refused_inside(backend: Backend, task: Task, found: Submission, limits: Limi
     with backend.open(task.world, limits) as sandbox:
         installed = _installed(sandbox, found.names)
         if installed:
-            return STEERS, f"{installed.path!r} would be imported in place of the installed module {installed.name!r}"
+            said = f"{installed.path!r} would be imported in place of the installed module {installed.name!r}"
+            return Refusal(STEERS, said)
         why = _changed(sandbox, task, found.diff, touched) if touched else ""
-    return (STEERS, why) if why else None
+    return Refusal(STEERS, why) if why else None
 
 
 def _installed(sandbox: Sandbox, names: tuple[NewName, ...]) -> NewName | None:

@@ -7,11 +7,11 @@ from hashlib import sha256
 from typing import Any
 
 from selfplay.oracle import inside
+from selfplay.oracle.assurance import weaknesses
 from selfplay.oracle.behaviour.call_runner import Calls
 from selfplay.oracle.behaviour.compare import _tests_alone, apart, judge, within_the_runner
 from selfplay.oracle.behaviour.contexts import BARE, users_place
 from selfplay.oracle.behaviour.stored_behaviour import Behaviour
-from selfplay.oracle.layers import weaknesses
 from selfplay.sandbox import World
 
 CALLS = [f"c{number}" for number in range(10)]
