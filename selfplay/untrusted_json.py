@@ -29,7 +29,7 @@ SHOWN = 200
 _HALF = re.compile(rb"\\u[dD][89a-fA-F]")
 _CONTAINERS = (dict, list)  # checking a union of the two is far slower
 Characters = Literal["whole", "bytes", "any"]
-"""`whole`: every text is Unicode; `bytes`: texts may hold undecodable bytes as surrogates, as `plain.decode` makes
+"""`whole`: every text is Unicode; `bytes`: texts may hold undecodable bytes as surrogates, as `plain_text.decode` makes
 them; `any`: not checked here, the caller checks."""
 T = TypeVar("T")
 

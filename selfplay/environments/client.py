@@ -26,8 +26,8 @@ class NotServed(SelfplayError):
 
 @dataclass(frozen=True)
 class RemoteStep:
-    """The next chat messages for the model; or, at the end, the episode's result (`results.Result` as JSON values):
-    `outcome`, `reward` (None if there is none, or not yet), `reason`, `bug`, `finish`, `calls`."""
+    """The next chat messages for the model; or, at the end, the episode's result (`results.SessionResult` as JSON
+    values): `outcome`, `reward` (None if there is none, or not yet), `reason`, `bug`, `finish`, `calls`."""
 
     messages: Messages
     result: dict[str, Any] | None = None

@@ -40,7 +40,7 @@ class SelfPlayData(vf.TaskData):
 
 
 class SelfPlayState(vf.State):
-    """`result`: as in `client.Step`."""
+    """`result`: as in `client.RemoteStep`."""
 
     result: dict[str, Any] | None = None
 

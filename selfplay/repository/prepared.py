@@ -48,8 +48,8 @@ class Suite:
     `left_out`: test files cut because the suite would exceed the time limit, or that cannot be collected. `command`:
     the user's `--test CMD`, if any. `wall_seconds` and `cpu_seconds`: one whole run. `options` go to the framework
     `runner`; the commands `before` compile the code first. `test_seconds`: limit for one test under pytest (see
-    `runners.script_for`). A suite that was not measured has no tests and no `runner`, but a reason `why`: only models
-    can then plant bugs.
+    `suites.pytest_suite.script_for`). A suite that was not measured has no tests and no `runner`, but a reason `why`:
+    only models can then plant bugs.
     """
 
     files: tuple[str, ...]

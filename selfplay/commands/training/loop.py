@@ -1,6 +1,6 @@
 """The steps of a training run: play both roles, credit, update, give the engines the new weights.
 
-`training.pipeline` says which steps are played at once.
+`loop.pipeline` says which steps are played at once.
 """
 
 import asyncio

@@ -1,7 +1,7 @@
 """What `selfplay train` does: joint self-play of one policy in both roles, in one process or on a Ray cluster.
 
-A step plays the injector groups and the solver groups that `training.schedule` says, credits them together
-(`docs/credit.md`), takes one update and gives the engines the new weights (`train_loop`). After a kill at any moment
+A step plays the injector groups and the solver groups that `loop.schedule` says, credits them together
+(`docs/credit.md`), takes one update and gives the engines the new weights (`training.loop`). After a kill at any moment
 the same command resumes: played episodes are kept, and each rollout is trained on exactly once.
 """
 

@@ -83,7 +83,7 @@ def pace_of(
     }
     moved = float(
         FULL * shape.parameters * policies(config)
-    )  # the precision in which `commands.train_update` writes or sends them
+    )  # the precision in which `commands.training.update` writes or sends them
     phases["sync"] = moved / assumed["sync_network" if between_gpus(config) else "sync_file"]
     step = _step_seconds(config, phases)
     hours = config.steps * step / 3600
@@ -99,7 +99,7 @@ def between_gpus(config: "TrainConfig") -> bool:
 
 def _step_seconds(config: "TrainConfig", phases: Mapping[str, float]) -> float:
     """Seconds of a step. In one process on CPU, engine and sandboxes share the cores. Without staleness a step begins
-    after the update of the one before; with it, `staleness` + 1 steps are played at once (`training.pipeline`)."""
+    after the update of the one before; with it, `staleness` + 1 steps are played at once (`loop.pipeline`)."""
     generation, tools, training = (phases[name] for name in ("generation", "tools", "training"))
     same_cores = config.cluster is None and not engine_gpus(config)
     longest = phases["longest episode"] / _waited(config, "longest episode")

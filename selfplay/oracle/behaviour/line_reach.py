@@ -39,7 +39,7 @@ def _statements(tree: ast.Module) -> Iterator[int]:
 
 
 def reached(changed: frozenset[int], lines: Iterable[str]) -> tuple[int, int]:
-    """The number of changed lines that run in calls with these `lines` (from `Tried.lines`), and of all changed
+    """The number of changed lines that run in calls with these `lines` (from `TriedCalls.lines`), and of all changed
     lines."""
     ran = {line for text in set(lines) for first, last in _RANGE.findall(text) for line in _range(first, last)}
     return len(changed & ran), len(changed)

@@ -1,8 +1,8 @@
 """The reward of an episode, from its outcome (SSR section 4, arXiv 2512.18552, and other shapes worth a comparison).
 
 s = solved / attempts is the share of a bug's solver attempts that fully fix it. The functions of `solved` and
-`attempts` give the reward of a *valid* bug and raise `ValueError` for impossible counts; `credit.Rules` has the rewards
-of invalid and duplicate proposals.
+`attempts` give the reward of a *valid* bug and raise `ValueError` for impossible counts. `rules` calls the functions of
+this module with a recipe's numbers; the defaults are here.
 """
 
 from collections.abc import Callable

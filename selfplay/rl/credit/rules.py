@@ -1,5 +1,5 @@
 """The rules of credit: finished episodes of both roles -> a reward and an advantage each, or the reason why an episode
-gives no gradient. Where the paper is silent, this module decides; `table.RULES` has each rule in words, and
+gives no gradient. Where the paper is silent, this module decides; `table.rules_of_credit` has each rule in words, and
 `docs/credit.md` shows them.
 
 The caller passes a batch of episodes whose solver groups are finished: an injector's reward depends on the attempts at

@@ -35,8 +35,8 @@ class Program(_ctypes.Structure):
 
 
 def unpack(stream: "BinaryIO", root: bytes) -> None:
-    """Write the files that `merged.packed` sent below `root`. Folders get their modes last, because some forbid
-    writing."""
+    """Write the files that `layers.MergedTree.packed` sent below `root`. Folders get their modes last, because some
+    forbid writing."""
     folders = []
     while True:
         kind, mode, mtime, path_bytes, size = ENTRY.unpack(stream.read(ENTRY.size))

@@ -3,7 +3,7 @@
 from typing import NotRequired, TypedDict
 
 TokenFigures = dict[str, dict[str, float]]
-"""Role, or "both" -> the means over its trained tokens (`update.objective.Objective.figures`)."""
+"""Role, or "both" -> the means over its trained tokens (`update.step.objective.Objective.figures`)."""
 
 
 class RewardFigures(TypedDict):

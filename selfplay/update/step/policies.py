@@ -26,7 +26,7 @@ class TrainedPolicy(Protocol):
     def version(self) -> int: ...
 
     def update(self, rollouts: Sequence[Credited], recipe: Recipe) -> Updated:
-        """Take a step. Raises as `update.one_update.update` does."""
+        """Take a step. Raises as `one_update.update` does."""
         ...
 
     def save(self, folder: Path, position: Mapping[str, Any], keep: int) -> None:
