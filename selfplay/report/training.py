@@ -94,8 +94,10 @@ def _of_role(step: Figures, role: str) -> Iterator[str]:
         name: number(step, "tokens", role, name) for name in ("ratio", "ratio_min", "ratio_max", "clipped", "entropy")
     }
     if None not in found.values():
+        effective = number(step, "tokens", role, "effective_sample_size")  # steps of before do not have it
+        size = "" if effective is None else f"effective sample size {effective:.1%}, "
         yield (
-            f"{role}: ratio {found['ratio']:.4f} ({found['ratio_min']:.3f} to {found['ratio_max']:.3f}), "
+            f"{role}: ratio {found['ratio']:.4f} ({found['ratio_min']:.3f} to {found['ratio_max']:.3f}), {size}"
             f"clipped {found['clipped']:.1%}, entropy {found['entropy']:.3f}"
         )
 

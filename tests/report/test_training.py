@@ -54,6 +54,12 @@ def test_the_newest_step() -> None:
         assert said in page, said
 
 
+def test_the_effective_sample_size_stands_beside_the_ratio() -> None:
+    step = copy.deepcopy(STEP)
+    step["tokens"]["solver"]["effective_sample_size"] = 0.98
+    assert "(0.500 to 1.750), effective sample size 98.0%, clipped 1.0%" in printed(training_page([step]))
+
+
 def test_only_the_newest_steps_have_rows_and_collapse_is_told() -> None:
     steps = [{**STEP, "number": number} for number in range(40)]
     assert sum("+0.50" in line for line in printed(training_page(steps)).splitlines()) == MOST_ROWS

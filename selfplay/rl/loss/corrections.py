@@ -36,12 +36,11 @@ def icepop(trained: Tensor, sampled: Tensor, mask: Tensor, low: float = 0.5, hig
     return inside(torch.where((ratio >= low) & (ratio <= high), ratio, torch.zeros_like(ratio)), mask)
 
 
-def effective_sample_size(weights: Tensor, mask: Tensor) -> Tensor:
-    """(sum w)^2 / (n sum w^2) over the n tokens of the mask (Kish): the effective share of the batch: 1 for equal
-    weights, 1 / n if one token has all the weight, 0 without any weight."""
-    kept = inside(weights, mask).float()
-    squares = mask.sum() * kept.square().sum()
-    return torch.where(squares > 0, kept.sum().square() / squares.clamp(min=torch.finfo(torch.float32).tiny), 0.0)
+def effective_sample_size(total: float, squares: float, tokens: float) -> float:
+    """(sum w)^2 / (n sum w^2) of n tokens' weights (Kish), from their sum and the sum of their squares, which parts of
+    a batch add up to: the share of the batch that is effective. 1 for equal weights, 1 / n if one token has all the
+    weight, 0 without any weight."""
+    return total**2 / (tokens * squares) if squares > 0 else 0.0
 
 
 def _capped(ratio: Tensor, cap: float) -> Tensor:

@@ -4,9 +4,10 @@ r is the trainer's probability of a token over the engine's that sampled it, bef
     k1 = -log r, k3 = r - 1 - log r     both estimate KL(engine || trainer) from the engine's samples; k3 is never
                                         negative and varies less (Schulman 2020, "Approximating KL divergence")
     clipped                             the loss's clip removes the token's gradient or bounds its weight
+    effective_sample_size               of the tokens, weighted by r: near 0 where few tokens have nearly all the weight
 """
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -82,7 +83,7 @@ class Objective:
 
     def __init__(self, recipe: Recipe) -> None:
         self.recipe = recipe
-        self._sums = torch.zeros(len(ROLES), len(MEANS) + 2, dtype=torch.float64)  # and tokens, losses
+        self._sums = torch.zeros(len(ROLES), len(MEANS) + 3, dtype=torch.float64)  # and r squared, tokens, losses
         self._most = torch.full((len(ROLES), 4), -torch.inf, dtype=torch.float64)  # ratio, -ratio, log r, -log r
 
     def __call__(self, tokens: Tokens) -> Tensor:
@@ -90,8 +91,8 @@ class Objective:
         row = row_loss(tokens, self.recipe)
         self._measure(row, tokens)
         if self.recipe.normalisation == "sequences":
-            return normalise.by_sequences(row.losses, tokens.mask, tokens.sequence, 1.0)
-        return row.losses.sum()
+            return normalise.sequence_means(row.losses, tokens.mask, tokens.sequence)
+        return normalise.token_sum(row.losses, tokens.mask)
 
     def _measure(self, row: ObjectiveRow, tokens: Tokens) -> None:
         mask = tokens.mask
@@ -99,7 +100,7 @@ class Objective:
         ratio, one = ratios.bounded_exp(difference), torch.ones_like(difference)
         values = (
             ratio, difference, difference.abs(), -difference, ratio - 1 - difference, clipped(row, tokens, self.recipe),
-            tokens.entropies.detach(), row.weight, one, row.losses.detach(),
+            tokens.entropies.detach(), row.weight, ratio.square(), one, row.losses.detach(),
         )  # fmt: skip
         for place, of_role in enumerate((1.0, 0.0)):
             mine = mask & (tokens.numbers[INJECTOR] == of_role)
@@ -111,8 +112,8 @@ class Objective:
                 self._most[place] = torch.maximum(self._most[place], ends.double().cpu())
 
     def figures(self) -> dict[str, dict[str, float]]:
-        """By role and for both together: tokens, the means of `MEANS`, the ends of ratio and difference, and the sum of
-        the losses of tokens. A role without a token is left out."""
+        """By role and for both together: tokens, the means of `MEANS`, the ends of ratio and difference, the effective
+        sample size as a share, and the sum of the losses of tokens. A role without a token is left out."""
         sums, most = _over_ranks(self._sums, self._most)
         rows = {role: (sums[place], most[place]) for place, role in enumerate(ROLES)}
         rows["both"] = sums.sum(0), most.amax(0)
@@ -120,11 +121,12 @@ class Objective:
 
 
 def _figures(sums: Tensor, most: Tensor) -> dict[str, float]:
-    *values, tokens, loss = sums.tolist()
+    *values, squares, tokens, loss = sums.tolist()
     means = {name: value / tokens for name, value in zip(MEANS, values, strict=True)}
+    effective = corrections.effective_sample_size(values[MEANS.index("ratio")], squares, tokens)
     highest, lowest, over, under = most.tolist()
     ends = {"ratio_max": highest, "ratio_min": -lowest, "difference_max": over, "difference_min": -under}
-    return {"tokens": tokens, **means, **ends, "loss_sum": loss}
+    return {"tokens": tokens, **means, **ends, "effective_sample_size": effective, "loss_sum": loss}
 
 
 def _over_ranks(sums: Tensor, most: Tensor) -> tuple[Tensor, Tensor]:
@@ -135,8 +137,8 @@ def _over_ranks(sums: Tensor, most: Tensor) -> tuple[Tensor, Tensor]:
     return torch.stack([one for one, _ in everywhere]).sum(0), torch.stack([one for _, one in everywhere]).amax(0)
 
 
-def normaliser(recipe: Recipe, trained: Mapping[str, int]) -> float:
-    """The divisor of the whole batch's loss. `trained`: tokens trained on, by sequence."""
-    if recipe.normalisation == "constant":
-        return recipe.constant
-    return float(len(trained) if recipe.normalisation == "sequences" else sum(trained.values()))
+def divisor(recipe: Recipe, trained: Sequence[int]) -> float:
+    """The recipe's divisor of the whole batch's loss. `trained`: each sequence's tokens that are trained on."""
+    if recipe.normalisation == "sequences":
+        return normalise.by_sequences(trained)
+    return normalise.by_tokens(trained) if recipe.normalisation == "tokens" else normalise.by_constant(recipe.constant)

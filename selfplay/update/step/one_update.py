@@ -17,7 +17,7 @@ from selfplay.update.batch.figures import RoleFigures, TokenFigures, UpdateFigur
 from selfplay.update.batch.summary import require_gradient, rollout_figures
 from selfplay.update.errors import NothingToLearn
 from selfplay.update.recipe import Recipe
-from selfplay.update.step.objective import Objective, normaliser
+from selfplay.update.step.objective import Objective, divisor
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def _stepped(
             "Raise the budget, or train on malformed answers, too.",
         )
     return {
-        role: trainers[role].step(batch, objective, normaliser(recipe, {one.name: one.trained for one in batch}))
+        role: trainers[role].step(batch, objective, divisor(recipe, [one.trained for one in batch]))
         for role, batch in batches.items()
         if batch
     }

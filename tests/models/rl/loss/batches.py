@@ -10,7 +10,8 @@ from torch import Tensor
 
 from selfplay.rl.loss.corrections import icepop, truncated_by_sequence, truncated_by_token
 from selfplay.rl.loss.losses import cispo, cross_entropy, ppo
-from selfplay.rl.loss.normalise import by_constant, by_sequences, by_tokens, count_sequences
+from selfplay.rl.loss.masking import lengths
+from selfplay.rl.loss.normalise import by_constant, by_sequences, by_tokens, sequence_means, token_sum
 from selfplay.rl.loss.ratios import sequence_ratio, token_ratio
 
 
@@ -25,17 +26,11 @@ class Batch:
     sequence: Tensor
 
 
-@dataclass(frozen=True)
-class Totals:
-    """What denominators take from the whole batch."""
-
-    tokens: int
-    sequences: int
-
-
-def totals(batch: Batch) -> Totals:
-    """Of a whole batch; 1 where nothing is trained on, so that there is something to divide by."""
-    return Totals(int(batch.mask.sum()) or 1, count_sequences(batch.mask, batch.sequence) or 1)
+def totals(batch: Batch) -> list[int]:
+    """What divisors take from a whole batch: each sequence's trained tokens; 1 where nothing is trained on, so that
+    there is something to divide by."""
+    found = [int(tokens) for tokens in lengths(batch.mask, batch.sequence)]
+    return found if any(found) else [1]
 
 
 LOSSES: dict[str, Callable[[Batch], Tensor]] = {
@@ -50,14 +45,14 @@ LOSSES: dict[str, Callable[[Batch], Tensor]] = {
     ),
     "ppo, icepop": lambda b: LOSSES["ppo"](b) * icepop(b.new, b.old, b.mask),
 }
-NORMALISATIONS: dict[str, Callable[[Tensor, Batch, Totals], Tensor]] = {
-    "constant": lambda losses, b, whole: by_constant(losses, b.mask, 1000.0),
-    "tokens": lambda losses, b, whole: by_tokens(losses, b.mask, whole.tokens),
-    "sequences": lambda losses, b, whole: by_sequences(losses, b.mask, b.sequence, whole.sequences),
+NORMALISATIONS: dict[str, Callable[[Tensor, Batch, list[int]], Tensor]] = {
+    "constant": lambda losses, b, whole: token_sum(losses, b.mask) / by_constant(1000.0),
+    "tokens": lambda losses, b, whole: token_sum(losses, b.mask) / by_tokens(whole),
+    "sequences": lambda losses, b, whole: sequence_means(losses, b.mask, b.sequence) / by_sequences(whole),
 }
 
 
-def loss_and_gradient(batch: Batch, loss: str, normalisation: str, whole: Totals) -> tuple[Tensor, Tensor]:
+def loss_and_gradient(batch: Batch, loss: str, normalisation: str, whole: list[int]) -> tuple[Tensor, Tensor]:
     """The loss, and its gradient by the log-probabilities of the policy in training."""
     moving = replace(batch, new=batch.new.detach().clone().requires_grad_())
     total = NORMALISATIONS[normalisation](LOSSES[loss](moving), moving, whole)

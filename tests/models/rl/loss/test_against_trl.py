@@ -16,7 +16,7 @@ from torch import Tensor
 from selfplay.rl.loss.corrections import icepop, truncated_by_sequence, truncated_by_token
 from selfplay.rl.loss.losses import cispo, ppo
 from selfplay.rl.loss.masking import rows
-from selfplay.rl.loss.normalise import by_constant, by_sequences, by_tokens
+from selfplay.rl.loss.normalise import by_constant, by_sequences, by_tokens, sequence_means, token_sum
 from selfplay.rl.loss.ratios import sequence_ratio, token_ratio
 
 OLD = torch.full((2, 3), -1.0)
@@ -33,29 +33,31 @@ def is_about(found: Tensor, expected: float) -> None:
 
 def test_loss_type_grpo() -> None:
     """(-2.991702 / 3 + 2.699718) / 2 = (-0.997234 + 2.699718) / 2 = 0.851242."""
-    is_about(by_sequences(LOSSES, MASK, rows(MASK), 2), 0.851242)
+    is_about(sequence_means(LOSSES, MASK, rows(MASK)) / by_sequences([3, 1]), 0.851242)
 
 
 def test_loss_types_dapo_and_bnpo() -> None:
     """(-2.991702 + 2.699718) / 4 = -0.072996."""
-    is_about(by_tokens(LOSSES, MASK, 4), -0.072996)
+    is_about(token_sum(LOSSES, MASK) / by_tokens([3, 1]), -0.072996)
 
 
 def test_loss_type_dr_grpo() -> None:
     """With max_completion_length 10: -0.291984 / (2 * 10) = -0.0145992."""
-    is_about(by_constant(LOSSES, MASK, 2 * 10), -0.0145992)
+    is_about(token_sum(LOSSES, MASK) / by_constant(2 * 10), -0.0145992)
 
 
 def test_loss_type_cispo() -> None:
     """TRL's epsilon_high is the bound itself, here 1.28, ours 0.28 above 1. Log-probabilities -0.5, -1.5, -0.9, -0.7:
     1.28 * 0.5 + 0.606531 * 1.5 + 1.105171 * 0.9 - 1.28 * 2 * 0.7 = 0.64 + 0.909796 + 0.994654 - 1.792 = 0.752450."""
-    is_about(by_tokens(cispo(RATIO, NEW, ADVANTAGES, MASK, high=0.28), MASK, 4), 0.752450 / 4)
+    losses = cispo(RATIO, NEW, ADVANTAGES, MASK, high=0.28)
+    is_about(token_sum(losses, MASK) / by_tokens([3, 1]), 0.752450 / 4)
 
 
 def test_importance_sampling_level_sequence() -> None:
     """GSPO: s_A = e^(0.1 / 3) = 1.033895, s_B = 1.349859; (-1.033895 + 2.699718) / 2 = 0.832911."""
     ratio = sequence_ratio(NEW, OLD, MASK, rows(MASK))
-    is_about(by_sequences(ppo(ratio, ADVANTAGES, MASK, 0.2, 0.28), MASK, rows(MASK), 2), 0.832911)
+    losses = ppo(ratio, ADVANTAGES, MASK, 0.2, 0.28)
+    is_about(sequence_means(losses, MASK, rows(MASK)) / by_sequences([3, 1]), 0.832911)
 
 
 def test_delta_is_our_dual_clip() -> None:

@@ -119,6 +119,9 @@ def test_the_figures_are_those_of_the_tokens() -> None:
         assert figures["tokens"] == count == {"injector": 27, "solver": 35, "both": 62}[role]
         assert figures["ratio"] == pytest.approx(sum(only) / count, rel=1e-4)
         assert (figures["ratio_min"], figures["ratio_max"]) == pytest.approx((min(only), max(only)), rel=1e-4)
+        assert figures["effective_sample_size"] == pytest.approx(
+            sum(only) ** 2 / count / sum(r * r for r in only), rel=1e-4
+        )
         assert figures["clipped"] == pytest.approx(clipped / count) and clipped > 0
         assert figures["k1"] == pytest.approx(-sum(map(math.log, only)) / count, abs=1e-5)
         assert figures["k3"] == pytest.approx(sum(r - 1 - math.log(r) for r in only) / count, abs=1e-5)
@@ -138,6 +141,7 @@ def test_no_learning_rate_moves_nothing_and_the_same_weights_have_ratios_of_one(
     both = done.tokens["both"]
     assert (both["ratio_min"], both["ratio_max"], both["clipped"]) == (pytest.approx(1), pytest.approx(1), 0)
     assert both["k1"] == pytest.approx(0, abs=1e-6) and done.step.gradient > 0
+    assert both["effective_sample_size"] == pytest.approx(1)
 
 
 def test_tokens_outside_the_mask_never_matter() -> None:
