@@ -23,6 +23,7 @@ from selfplay.update.batch.crediting import Credited
 from selfplay.update.batch.examples import examples
 from selfplay.update.batch.summary import require_gradient
 from selfplay.update.errors import LearningError
+from selfplay.update.recipe import Recipe
 
 SUMMARY = "learn.json"
 AGAIN = "The same command makes the update again."
@@ -123,7 +124,8 @@ def _settings(order: LearnOrder) -> dict[str, Any]:
 
 def _finished(order: LearnOrder, settings: Mapping[str, Any]) -> dict[str, Any] | None:
     """The summary of exactly this update, if it was made. Raises `LearningError` if `out` has anything else."""
-    found = finished(order.out / SUMMARY, settings, "update", LearningError)
+    default = {"recipe": json.loads(json.dumps(asdict(Recipe())))}
+    found = finished(order.out / SUMMARY, settings, "update", LearningError, default)
     if found is None and order.out.exists() and (not order.out.is_dir() or any(order.out.iterdir())):
         raise LearningError(f"{order.out} exists and is not the result of an update", "Give another --out.")
     return found

@@ -13,13 +13,19 @@ from typing import Any
 
 from selfplay.errors import SelfplayError, in_words
 from selfplay.formatting import shortened
+from selfplay.loop.ledger import whole
 
 
 def finished(
-    summary: Path, settings: Mapping[str, Any], what: str, refusal: type[SelfplayError]
+    summary: Path,
+    settings: Mapping[str, Any],
+    what: str,
+    refusal: type[SelfplayError],
+    unrecorded: Mapping[str, Any] | None = None,
 ) -> dict[str, Any] | None:
     """The content of the file `summary` if it has these settings; None without such a file. `what`: a word for the
-    result. Raises `refusal` for a damaged file or other settings."""
+    result. `unrecorded`: parts of settings that an earlier version did not record. Raises `refusal` for a damaged file
+    or other settings."""
     if not summary.is_file():
         return None
     try:
@@ -28,9 +34,10 @@ def finished(
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise refusal(f"{summary} is damaged: {error}", "Give another --out.") from error
     for name, value in json.loads(json.dumps(settings, default=str)).items():
-        if theirs.get(name) != value:
+        was = whole(theirs.get(name), (unrecorded or {}).get(name))
+        if was != value:
             raise refusal(
-                f"{summary.parent} holds the result of another {what}, with {name} {theirs.get(name)}, not {value}",
+                f"{summary.parent} holds the result of another {what}, with {name} {was}, not {value}",
                 "Give another --out.",
             )
     return found

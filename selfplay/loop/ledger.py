@@ -61,7 +61,7 @@ class Ledger:
         settings that an earlier version did not record. Raises `TrainingError`."""
         known = {name: _read(value) for name, value in self._db.execute("SELECT name, value FROM settings")}
         for name, value in settings.items():
-            if name in known and (was := _whole(known[name], (unrecorded or {}).get(name))) != value:
+            if name in known and (was := whole(known[name], (unrecorded or {}).get(name))) != value:
                 raise TrainingError(
                     f"this run was begun with {name} = {was}, not {value}",
                     "Resume with the same settings, or give another --out.",
@@ -152,7 +152,7 @@ class Ledger:
             self._db.execute("UPDATE steps SET figures = ? WHERE step = ?", (json.dumps(figures), step))
 
 
-def _whole(recorded: Any, unrecorded: Any) -> Any:
+def whole(recorded: Any, unrecorded: Any) -> Any:
     """A recorded setting, completed with the parts that it lacks."""
     both = isinstance(recorded, dict) and isinstance(unrecorded, dict)
     return {**unrecorded, **recorded} if both else recorded

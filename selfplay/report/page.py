@@ -65,13 +65,14 @@ def recorded_verdicts(bug: Bug) -> tuple[Verdict, ...]:
 def _solved(solved: Mapping[str, Mapping[str, int]]) -> list[str]:
     """How often each policy solved the bug, and the injector's reward for that (SSR section 4)."""
     return [
-        line if policy in CONTROLS else f"{line} (injector's reward {injector_reward(True, **found):+.2f})"
+        line if policy in CONTROLS else f"{line} (injector's reward {injector_reward(True, *found):+.2f})"
         for (policy, found), line in zip(_counts(solved).items(), solve_lines(solved), strict=True)
     ]
 
 
-def _counts(solved: Mapping[str, Mapping[str, int]]) -> dict[str, dict[str, int]]:
-    return {policy: {"solved": one["resolved"], "attempts": one["attempts"]} for policy, one in solved.items()}
+def _counts(solved: Mapping[str, Mapping[str, int]]) -> dict[str, tuple[int, int]]:
+    """Policy -> how many attempts resolved it, and how many there are."""
+    return {policy: (one["resolved"], one["attempts"]) for policy, one in solved.items()}
 
 
 def _heading(bug: Bug, solved: Mapping[str, Mapping[str, int]] | None) -> Text:

@@ -4,7 +4,7 @@ The defaults are CWM's (arXiv 2510.02387), which SSR uses: length-weighted basel
 0.2 and 0.25 against the engine's log-probabilities, a sum over tokens divided by 131,072, no KL.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Literal
@@ -33,6 +33,8 @@ VALID: Mapping[str, rewards.ValidBugReward] = {
     "absolute_zero": rewards.absolute_zero,
     "beta": rewards.beta,
 }
+LEAST = {"ssr": -1.0, "consistency": 1.0, "absolute_zero": 0.0, "beta": 0.0}
+"""Bounds from below of the rewards of a valid bug."""
 CLIPS = {"ppo": (0.2, 0.25), "gspo": (3e-4, 4e-4), "cispo": (1.0, 0.2)}
 """Loss -> how far its ratio may be below and above 1: CWM's bounds, and those of the GSPO and CISPO papers."""
 CAPS = {"none": 0.0, "token": 2.0, "sequence": 2.0, "icepop": 5.0}
@@ -47,10 +49,12 @@ def _names(value: object) -> object:
 
 @dataclass(frozen=True)
 class Recipe:
-    """`*_advantages`: each role's estimator. `valid` to `cheated`: rewards (`docs/credit.md`). `shuffled`: shuffle
-    rewards within each group, as a control experiment. `malformed`: whether malformed answers are trained on: like all
-    tokens (`train`), only if the episode was worse than its group (`punish`), or never (`mask`). `filters`: their
-    names; `stale_after`: in versions; `rare`: the lowest id that counts as rare for gibberish.
+    """`*_advantages`: each role's estimator. `valid` to `cheated`: rewards (`docs/credit.md`). `length_penalty`: what
+    an episode of `length_longest` sampled tokens or more loses of its reward (0: no penalty); one of at most
+    `length_free` loses nothing, between them it is a straight line. `shuffled`: shuffle rewards within each group, as a
+    control experiment. `malformed`: whether malformed answers are trained on: like all tokens (`train`), only if the
+    episode was worse than its group (`punish`), or never (`mask`). `filters`: their names; `stale_after`: in versions;
+    `rare`: the lowest id that counts as rare for gibberish.
 
     `loss`: PPO by token, GSPO (by sequence), CISPO. `clip_low`, `clip_high`: None for the loss's own; `dual`: PPO's
     second bound. `correction`: trainer over engine, at most `cap` (None for its default), for IcePop at least `floor`.
@@ -65,10 +69,13 @@ class Recipe:
     injector_advantages: Estimator = "length_weighted"
     solver_advantages: Estimator = "length_weighted"
     valid: Literal["ssr", "consistency", "absolute_zero", "beta"] = "ssr"
-    invalid: float = -1.0
-    duplicate: float = -0.8
-    failed: float = -1.0
-    cheated: float = -1.0
+    invalid: float = rewards.INVALID
+    duplicate: float = rewards.DUPLICATE
+    failed: float = rewards.FAILED
+    cheated: float = rewards.CHEATED
+    length_penalty: float = 0.0
+    length_free: int = 0
+    length_longest: int = 0
     shuffled: bool = False
     malformed: Literal["train", "punish", "mask"] = "train"
     filters: Annotated[tuple[str, ...], BeforeValidator(_names)] = ("stale", GIBBERISH)
@@ -102,6 +109,15 @@ class Recipe:
         for wrong, why in (
             (endless, f"{listed(endless)}: a finite number is needed"),
             (strange, f"there is no filter {strange[0] if strange else ''!r}; there are {', '.join(NAMES)}"),
+            (self.length_penalty < 0, "length_penalty is taken from a reward: it is at least 0"),
+            (
+                self.length_penalty > 0 and not 0 <= self.length_free < self.length_longest,
+                "length_penalty needs 0 <= length_free < length_longest, numbers of tokens",
+            ),
+            (
+                self.length_penalty == 0 and bool(self.length_free or self.length_longest),
+                "length_free and length_longest need a length_penalty above 0",
+            ),
             (self.dual is not None and self.loss != "ppo", f"dual bounds the loss ppo, not {self.loss}"),
             (self.dual is not None and self.dual <= 1, "dual is a bound above 1"),
             (not 0 <= self.bounds[0] <= 1 or self.bounds[1] < 0, "clip_low lies in 0 to 1, clip_high is at least 0"),
@@ -121,7 +137,7 @@ class Recipe:
                 "keep_activations keeps everything, keep_attention=false least: choose one",
             ),
             (self.offload and self.keep_attention, "offload is for layers' inputs alone: keep_attention=false"),
-            (self._negative, "maximum_likelihood takes rewards of at least 0: let failures earn 0"),
+            (self._negative, "maximum_likelihood takes rewards of at least 0: let failures earn 0, no length_penalty"),
         ):
             if wrong:
                 raise LearningError(f"an impossible recipe: {why}")
@@ -140,9 +156,17 @@ class Recipe:
     @property
     def _negative(self) -> bool:
         """Whether MaxRL is chosen for a role with negative rewards."""
-        solver = min(self.failed, self.cheated) < 0 and self.solver_advantages == "maximum_likelihood"
-        injector = min(self.invalid, self.duplicate) < 0 or self.valid == "ssr"
-        return solver or (injector and self.injector_advantages == "maximum_likelihood")
+        solver = min(self.failed, self.cheated, rewards.RESOLVED) < self.length_penalty
+        injector = min(self.invalid, self.duplicate, LEAST[self.valid]) < self.length_penalty
+        chosen = self.solver_advantages, self.injector_advantages
+        return any(low and one == "maximum_likelihood" for low, one in zip((solver, injector), chosen, strict=True))
+
+    @property
+    def _length_penalty(self) -> Callable[[int], float] | None:
+        if self.length_penalty == 0:
+            return None
+        free, longest = self.length_free, self.length_longest
+        return partial(rewards.length_penalty, free=free, longest=longest, most=self.length_penalty)
 
     def rules(self, attempts: int = 0) -> CreditRules:
         """The rules of credit with the recipe's numbers; `attempts`: planned for each bug."""
@@ -154,6 +178,7 @@ class Recipe:
             duplicate=self.duplicate,
             failed=self.failed,
             cheated=self.cheated,
+            length_penalty=self._length_penalty,
             shuffled=self.shuffled,
             injector_advantages=ESTIMATORS[self.injector_advantages],
             solver_advantages=ESTIMATORS[self.solver_advantages],

@@ -25,6 +25,14 @@ def test_a_result_is_known_by_its_settings(tmp_path: Path) -> None:
         finished(summary, settings | {"new": 3}, "run", TrainError)
 
 
+def test_a_part_that_an_earlier_version_did_not_record_was_as_it_is_by_default(tmp_path: Path) -> None:
+    summary, default = tmp_path / "s.json", {"recipe": {"lr": 1, "penalty": 0}}
+    summary.write_text('{"settings": {"recipe": {"lr": 2}}}')
+    assert finished(summary, {"recipe": {"lr": 2, "penalty": 0}}, "run", TrainError, default) is not None
+    with pytest.raises(TrainError, match=r"with recipe .*'penalty': 0\}, not .*'penalty': 1"):
+        finished(summary, {"recipe": {"lr": 2, "penalty": 1}}, "run", TrainError, default)
+
+
 @pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"settings": 3}', '{"settings": ["a"]}', "\udc80"])
 def test_a_damaged_summary_is_named(text: str, tmp_path: Path) -> None:
     (tmp_path / SUMMARY).write_bytes(text.encode(errors="surrogateescape"))

@@ -29,6 +29,15 @@ def test_an_override_is_read_as_yaml(tmp_path: Path) -> None:
     assert config.played_by == "vllm:a/b"
 
 
+def test_a_length_penalty_reaches_the_rules_of_credit(tmp_path: Path) -> None:
+    length = ("recipe.length_penalty=0.5", "recipe.length_free=1000", "recipe.length_longest=2000")
+    penalty = loaded(tmp_path, LEAST, *length).recipe.rules().length_penalty
+    assert penalty is not None and [penalty(tokens) for tokens in (900, 1500, 9000)] == [0.0, -0.25, -0.5]
+    assert loaded(tmp_path, LEAST).recipe.rules().length_penalty is None
+    with pytest.raises(TrainingError, match="length_penalty needs 0 <= length_free < length_longest"):
+        loaded(tmp_path, LEAST, *length, "recipe.length_longest=900")
+
+
 def test_only_settings_that_change_no_rollout_may_differ_when_a_run_is_resumed(tmp_path: Path) -> None:
     bound = loaded(tmp_path, LEAST).binding()
     assert loaded(tmp_path, LEAST, "steps=9", "keep=2", "workers=1").binding() == bound
@@ -139,3 +148,4 @@ def test_what_is_taken_for_settings_that_were_not_recorded_is_what_a_plain_confi
     found = by_default()
     assert found["solver"] == {"bugs": 2, "attempts": 4, "only": [], "second_order": 0}
     assert found["recipe"]["shuffled"] is False and "steps" not in found
+    assert found["recipe"]["length_penalty"] == found["recipe"]["length_longest"] == 0

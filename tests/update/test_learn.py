@@ -89,6 +89,10 @@ def test_the_folder_appears_whole_and_the_same_command_does_nothing_again(
     assert json.loads((out / SUMMARY).read_text()) == summary and summary["step"] == {"loss": 1.0}
     ready(lambda *_: pytest.fail("it is there already"))
     assert learn(order(model, out), SILENT) == summary
+    before = json.loads((out / SUMMARY).read_text())
+    del before["settings"]["recipe"]["length_penalty"]  # of a version that had none
+    (out / SUMMARY).write_text(json.dumps(before))
+    assert learn(order(model, out), SILENT) == before
     with pytest.raises(LearningError, match="holds the result of another update, with recipe"):
         learn(order(model, out, lr=1.0), SILENT)
 

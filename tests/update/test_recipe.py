@@ -53,6 +53,11 @@ def test_choices_by_name() -> None:
         ("weight_decay", "-1", "weight_decay is at least 0"),
         ("stale_after", "-1", "stale_after and rare are at least 0"),
         ("warmup", "-1", "warmup is a number of updates, at least 0"),
+        ("length_penalty", "-0.5", "length_penalty is taken from a reward: it is at least 0"),
+        ("length_penalty", "0.5", "length_penalty needs 0 <= length_free < length_longest"),
+        ("length_penalty", "inf", "length_penalty: a finite number is needed"),
+        ("length_free", "9", "length_free and length_longest need a length_penalty above 0"),
+        ("length_longest", "9.5", "the option length_longest: Input should be a valid integer"),
         ("lora_rank", "-1", "lora_rank and lora_alpha are at least 0"),
         ("lora_alpha", "32", "lora_alpha needs a lora_rank"),
         ("solver_advantages", "maximum_likelihood", "takes rewards of at least 0: let failures earn 0"),
@@ -73,4 +78,11 @@ def test_choices_that_exclude_each_other() -> None:
         recipe_of({"offload": "true"})
     with pytest.raises(LearningError, match="floor lies above 0 and at most at cap"):
         recipe_of({"correction": "icepop", "floor": "6"})
-    assert recipe_of({"solver_advantages": "maximum_likelihood", "failed": "0", "cheated": "0"})
+    successes = {"solver_advantages": "maximum_likelihood", "failed": "0", "cheated": "0"}
+    assert recipe_of(successes)
+    length = {"length_penalty": "0.5", "length_free": "10", "length_longest": "20"}
+    with pytest.raises(LearningError, match="takes rewards of at least 0: let failures earn 0, no length_penalty"):
+        recipe_of(successes | length)
+    for free, longest in (("20", "20"), ("-1", "20")):
+        with pytest.raises(LearningError, match="length_penalty needs 0 <= length_free < length_longest"):
+            recipe_of({**length, "length_free": free, "length_longest": longest})

@@ -30,7 +30,8 @@ def length_weighted(rewards: Sequence[float], tokens: Sequence[int]) -> list[flo
 
 
 def centred(rewards: Sequence[float]) -> list[float]:
-    """A_i = R_i - mean(R): GRPO without the deviation (Dr. GRPO, arXiv 2503.20783)."""
+    """A_i = R_i - mean(R): GRPO without the deviation (Dr. GRPO, arXiv 2503.20783). For both roles it is prime-rl's
+    hierarchical GRPO: injectors are compared across their group, solvers with those of their bug alone."""
     return _minus(rewards, _mean(rewards))
 
 
@@ -66,32 +67,6 @@ def maximum_likelihood(rewards: Sequence[float]) -> list[float]:
         raise ValueError(f"MaxRL takes rewards of at least 0, not {list(rewards)}: let a failure earn 0")
     mean = _mean(rewards)
     return [centre / mean if mean > 0 else 0.0 for centre in centred(rewards)]
-
-
-def two_level(proposers: Sequence[float], solvers: Sequence[Sequence[float]]) -> tuple[list[float], list[list[float]]]:
-    """The proposers' rewards centred across their group, the solvers' within each proposal: opposing roles, and
-    problems of different difficulty, are never compared (prime-rl's hierarchical GRPO).
-
-    Raises `ValueError` unless there is one group of solvers for each proposer.
-    """
-    if len(proposers) != len(solvers):
-        raise ValueError(f"proposers and groups of solvers must be as many: {len(proposers)} and {len(solvers)}")
-    return centred(proposers), [centred(group) for group in solvers]
-
-
-def discounted_returns(rewards: Sequence[float], mask: Sequence[bool], gamma: float = 1.0) -> list[float]:
-    """G_t = r_t + gamma G_{t+1} for the tokens of one episode: the returns of REINFORCE++ (arXiv 2501.03262).
-
-    `rewards`: one per token. `mask`: no return flows back across a token outside it, as in verl. Raises `ValueError`
-    for a mask of another length.
-    """
-    _refuse_not_finite(rewards)
-    found, following = [], 0.0
-    for reward, inside in zip(reversed(rewards), reversed(mask), strict=True):
-        following = reward + gamma * following
-        found.append(following)
-        following = following if inside else 0.0
-    return found[::-1]
 
 
 def unweighted(estimator: Callable[[Sequence[float]], list[float]]) -> Estimator:

@@ -9,6 +9,8 @@ from collections.abc import Callable
 
 ValidBugReward = Callable[[int, int], float]
 """(solved, attempts) -> the injector's reward for a valid bug."""
+INVALID, DUPLICATE = -1.0, -0.8
+RESOLVED, FAILED, CHEATED = 1.0, -1.0, -1.0
 
 
 def solve_rate(solved: int, attempts: int) -> float:
@@ -46,14 +48,21 @@ def beta(solved: int, attempts: int, a: float = 1.0, b: float = 1.0) -> float:
     return float(s**a * (1.0 - s) ** b)
 
 
-def injector_reward(valid: bool, solved: int = 0, attempts: int = 0, alpha: float = 0.8) -> float:
-    """The paper's reward in one function: -1 for an artifact that is not valid, else `ssr`."""
-    return ssr(solved, attempts, alpha) if valid else -1.0
+def injector_reward(
+    valid: bool, solved: int = 0, attempts: int = 0, shape: ValidBugReward = ssr, otherwise: float = INVALID
+) -> float:
+    """An injection's reward: that of its `shape` for a valid bug, else `otherwise`. The defaults are the paper's."""
+    return shape(solved, attempts) if valid else otherwise
 
 
-def solver_reward(resolved: bool, cheated: bool = False) -> float:
-    """+1 if every F2P and P2P test runs and passes, else -1. A patch that cheats has failed, whatever passes."""
-    return 1.0 if resolved and not cheated else -1.0
+def solver_reward(
+    resolved: bool, cheated: bool = False, success: float = RESOLVED, failure: float = FAILED, cheat: float = CHEATED
+) -> float:
+    """An attempt's reward: `success` if every F2P and P2P test runs and passes, else `failure`; `cheat` for a patch
+    that cheats, whatever passes."""
+    if cheated:
+        return cheat
+    return success if resolved else failure
 
 
 def length_penalty(tokens: int, free: int, longest: int, most: float = 1.0) -> float:

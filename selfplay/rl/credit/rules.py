@@ -73,11 +73,11 @@ class CreditRules:
     attempts: int = 0
     valid: rewards.ValidBugReward = rewards.ssr
     needs_attempts: bool = True
-    invalid: float = -1.0
-    duplicate: float = -0.8
-    resolved: float = 1.0
-    failed: float = -1.0
-    cheated: float = -1.0
+    invalid: float = rewards.INVALID
+    duplicate: float = rewards.DUPLICATE
+    resolved: float = rewards.RESOLVED
+    failed: float = rewards.FAILED
+    cheated: float = rewards.CHEATED
     length_penalty: Callable[[int], float] | None = None
     shuffled: bool = False
     injector_advantages: Estimator = length_weighted
@@ -172,15 +172,18 @@ def _rewarded(episode: CreditedEpisode, tallies: dict[tuple[str, int], _Tally], 
             return replace(earned, reason=Reason.NEVER_ATTEMPTED)
         if tally.too_few:
             return replace(earned, reason=Reason.TOO_FEW_ATTEMPTS)
-    fixed = {
-        "invalid": rules.invalid, "duplicate": rules.duplicate,
-        "resolved": rules.resolved, "failed": rules.failed, "cheated": rules.cheated,
-    }  # fmt: skip
-    valid = episode.outcome == "valid"
-    reward = rules.valid(tally.solved, tally.counted) if valid else fixed[episode.outcome]
-    if rules.length_penalty is not None:
-        reward += rules.length_penalty(episode.tokens)
-    return replace(earned, reward=reward, reason=_untrained(episode))
+    return replace(earned, reward=_reward(episode, tally, rules), reason=_untrained(episode))
+
+
+def _reward(episode: CreditedEpisode, tally: _Tally, rules: CreditRules) -> float:
+    outcome = episode.outcome
+    if episode.role == "solver":
+        numbers = rules.resolved, rules.failed, rules.cheated
+        reward = rewards.solver_reward(outcome == "resolved", outcome == "cheated", *numbers)
+    else:
+        otherwise = rules.duplicate if outcome == "duplicate" else rules.invalid
+        reward = rewards.injector_reward(outcome == "valid", tally.solved, tally.counted, rules.valid, otherwise)
+    return reward + (rules.length_penalty(episode.tokens) if rules.length_penalty is not None else 0.0)
 
 
 def _untrained(episode: CreditedEpisode) -> Reason | None:

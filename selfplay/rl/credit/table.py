@@ -1,9 +1,8 @@
-"""The rules of credit in words, one row per rule, and a batch's credit as a table. `docs/credit.md` shows both;
-each rule has a test by its name.
+"""The rules of credit in words, one row per rule, and what an episode earned as a row of a table. `docs/credit.md`
+shows both; each rule has a test by its name.
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import dataclass
 
 from selfplay.rl.credit.rules import Credit, CreditRules
 
@@ -102,12 +101,6 @@ def rules_of_credit(rules: CreditRules = CreditRules()) -> tuple[Rule, ...]:
     )  # fmt: skip
 
 
-def markdown_rules(rules: CreditRules = CreditRules()) -> str:
-    """The rules as a Markdown table."""
-    said = [astuple(rule) for rule in rules_of_credit(rules)]
-    return _markdown(("rule", "case", "reward", "gradient", "counts", "from"), said)
-
-
 def credit_row(earned: Credit) -> tuple[str, ...]:
     """What an episode earned, as the cells of `CREDIT_COLUMNS`."""
     episode = earned.episode
@@ -118,13 +111,3 @@ def credit_row(earned: Credit) -> tuple[str, ...]:
     outcome = "lost" if episode.lost else episode.outcome
     named = (episode.name, episode.role, episode.group, outcome)
     return (*named, rate, str(episode.tokens), reward, advantage, earned.no_gradient)
-
-
-def markdown_credits(credits: Iterable[Credit]) -> str:
-    """What each episode of a batch earned, as a Markdown table."""
-    return _markdown(CREDIT_COLUMNS, map(credit_row, credits))
-
-
-def _markdown(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    lines = [columns, ["---"] * len(columns), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

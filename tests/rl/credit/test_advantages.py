@@ -10,12 +10,10 @@ from hypothesis import strategies as st
 from selfplay.rl.credit.advantages import (
     Estimator,
     centred,
-    discounted_returns,
     leave_one_out,
     length_weighted,
     maximum_likelihood,
     standardised,
-    two_level,
     unweighted,
 )
 
@@ -55,19 +53,6 @@ def test_maximum_likelihood_refuses_a_failure_of_minus_one() -> None:
         maximum_likelihood([1.0, -1.0])
 
 
-def test_two_levels() -> None:
-    """Solvers [1, 1, 0]: mean 2/3. Proposers [0.5, -0.5, 0.3]: mean 0.1. The third proposal has one attempt."""
-    proposers, solvers = two_level([0.5, -0.5, 0.3], [[1.0, 1.0, 0.0], [5.0, 7.0], [1.0]])
-    assert proposers == pytest.approx([0.4, -0.6, 0.2])
-    assert solvers[0] == pytest.approx([1 / 3, 1 / 3, -2 / 3])
-    assert solvers[1:] == [[-1.0, 1.0], [0.0]]
-
-
-def test_two_levels_want_a_group_of_solvers_for_each_proposer() -> None:
-    with pytest.raises(ValueError, match="proposers and groups of solvers must be as many: 2 and 1"):
-        two_level([1.0, 2.0], [[1.0]])
-
-
 def test_the_deviation_is_named() -> None:
     """[1, 1, 1, 0]: centres 1/4, 1/4, 1/4, -3/4; their squares sum to 12/16. Sample: sqrt(0.75 / 3) = 0.5;
     population: sqrt(0.75 / 4) = 0.4330."""
@@ -83,18 +68,6 @@ def test_the_standardised_advantages_of_trl() -> None:
     expected = [-2 / 2.160347, -1 / 2.160347, 0.0, 3 / 2.160347]
     assert standardised([1.0, 2.0, 3.0, 6.0]) == pytest.approx(expected, abs=1e-6)
     assert statistics.stdev([1, 2, 3, 6]) == pytest.approx(2.160247, abs=1e-6)
-
-
-def test_returns_of_reinforce_plus_plus() -> None:
-    """The third token lies outside the mask, so its 3 does not reach the second: 1 + 2 = 3, 2, 3. With gamma 1/2 and a
-    full mask: 3, 2 + 3/2 = 3.5, 1 + 3.5/2 = 2.75."""
-    assert discounted_returns([1.0, 2.0, 3.0], [True, True, False]) == [3.0, 2.0, 3.0]
-    assert discounted_returns([1.0, 2.0, 3.0], [True] * 3, gamma=0.5) == [2.75, 3.5, 3.0]
-
-
-def test_returns_want_a_mask_of_their_length() -> None:
-    with pytest.raises(ValueError, match=r"longer|shorter"):
-        discounted_returns([1.0, 2.0], [True])
 
 
 @pytest.mark.parametrize("estimator", ALL)

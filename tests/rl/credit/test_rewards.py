@@ -30,8 +30,8 @@ def test_an_invalid_artifact_is_worst_whatever_else_is_said() -> None:
 
 
 def test_alpha_sets_the_ends_and_the_slope() -> None:
-    assert injector_reward(True, 0, 4, alpha=0.0) == 0.0
-    assert injector_reward(True, 1, 4, alpha=0.0) == 0.75  # 1 - 1/4
+    assert injector_reward(True, 0, 4, partial(ssr, alpha=0.0)) == 0.0
+    assert injector_reward(True, 1, 4, partial(ssr, alpha=0.0)) == 0.75  # 1 - 1/4
 
 
 @pytest.mark.parametrize(("group", "place", "height"), [(8, 0.26, 0.37), (16, 0.17, 0.60), (4, 0.37, 0.05)])
@@ -80,6 +80,8 @@ def test_counts_that_cannot_be(shape: ValidBugReward, solved: int, attempts: int
 def test_the_solvers_reward() -> None:
     assert (solver_reward(True), solver_reward(False)) == (1.0, -1.0)
     assert solver_reward(True, cheated=True) == solver_reward(False, cheated=True) == -1.0
+    chosen = partial(solver_reward, success=2.0, failure=0.0, cheat=-3.0)
+    assert (chosen(True), chosen(False), chosen(True, cheated=True)) == (2.0, 0.0, -3.0)
 
 
 def test_a_length_penalty_falls_in_a_line_from_the_threshold_to_the_longest() -> None:

@@ -222,6 +222,17 @@ def test_the_length_of_an_episode_weighs_in_the_baseline() -> None:
     assert [earned.advantage for earned in credit(pair, plain)] == [1.0, -1.0]
 
 
+def test_opposing_roles_and_problems_of_different_difficulty_are_never_compared() -> None:
+    """prime-rl's hierarchical GRPO is `centred` for both roles. b1: 1 of 2, reward 1 - 1.8 / 2 = 0.1; b2: 2 of 3,
+    reward 1 - 1.2 = -0.2; their mean is -0.05. Attempts at b1 have mean 0, at b2 (1 + 1 - 1) / 3 = 1/3."""
+    both = advantages.unweighted(advantages.centred)
+    made = [replace(INJECTION, bug=bug, name=bug) for bug in ("b1", "b2")]
+    tried = [replace(one, group="b1", bug="b1") for one in attempts(1, 1)]
+    tried += [replace(one, group="b2", bug="b2") for one in attempts(2, 1)]
+    found = credit([*made, *tried], CreditRules(injector_advantages=both, solver_advantages=both))
+    assert [one.advantage for one in found] == pytest.approx([0.15, -0.15, 1, -1, 2 / 3, 2 / 3, -4 / 3])
+
+
 def test_a_length_penalty_makes_the_shorter_of_two_better() -> None:
     """Both resolve it; 20 tokens are 10 too many of 10, so 1 - 0.5 against 1."""
     penalty = partial(rewards.length_penalty, free=10, longest=20, most=0.5)

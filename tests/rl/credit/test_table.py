@@ -1,9 +1,11 @@
 """`docs/credit.md` shows the rules and an example; both are computed here and compared with the page."""
 
+from collections.abc import Iterable, Sequence
+from dataclasses import astuple
 from pathlib import Path
 
 from selfplay.rl.credit.rules import Credit, CreditedEpisode, CreditRules, RoleName, credit
-from selfplay.rl.credit.table import markdown_credits, markdown_rules
+from selfplay.rl.credit.table import CREDIT_COLUMNS, credit_row, rules_of_credit
 
 PAGE = Path(__file__).parents[3] / "docs" / "credit.md"
 
@@ -33,10 +35,16 @@ def example() -> list[Credit]:
     )
 
 
+def markdown(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [columns, ["---"] * len(columns), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
 def test_the_page_shows_the_rules_of_the_code() -> None:
-    assert markdown_rules() in PAGE.read_text(), f"put this into {PAGE.name}:\n{markdown_rules()}"
+    table = markdown(("rule", "case", "reward", "gradient", "counts", "from"), map(astuple, rules_of_credit()))
+    assert table in PAGE.read_text(), f"put this into {PAGE.name}:\n{table}"
 
 
 def test_the_page_shows_the_example_as_the_code_credits_it() -> None:
-    table = markdown_credits(example())
+    table = markdown(CREDIT_COLUMNS, map(credit_row, example()))
     assert table in PAGE.read_text(), f"put this into {PAGE.name}:\n{table}"

@@ -12,7 +12,7 @@ from selfplay.update.batch.examples import ADVANTAGES, INJECTOR, SAMPLED, exampl
 from selfplay.update.batch.played import untaped
 from selfplay.update.batch.summary import require_gradient, rollout_figures
 from selfplay.update.errors import LearningError, NothingToLearn
-from selfplay.update.recipe import Recipe
+from selfplay.update.recipe import Recipe, recipe_of
 
 RESOLVED = taped(attempt("s1", "resolved"), range(12), (4,), [-0.5] * 12)
 FAILED = taped(attempt("s2"), range(20), (4, 6), [-0.5] * 20)
@@ -27,6 +27,16 @@ def test_nothing_is_taken_from_a_group_of_two() -> None:
     found = credited([RESOLVED, FAILED], Recipe())
     assert why(found) == ["", ""]
     assert [one.credit.advantage for one in found] == pytest.approx([10 / 7, -4 / 7])
+
+
+def test_a_length_penalty_is_taken_from_the_rewards_of_both_roles() -> None:
+    """Free 4, longest 16, at most 0.5. Four tokens lose nothing; ten are half of the way: -0.25. The injector's twelve
+    are two thirds of it; its bug is resolved by one of two: 1 - 1.8 / 2 = 0.1, less 0.5 * 8 / 12."""
+    recipe = recipe_of({"length_penalty": "0.5", "length_free": "4", "length_longest": "16"})
+    planted = taped(injector("i1", "valid", RESOLVED.episode.bug), range(20), (4, 8), [-0.5] * 20)
+    found = credited([RESOLVED, FAILED, planted], recipe)
+    assert [one.credit.reward for one in found] == pytest.approx([1.0, -1.25, 0.1 - 0.5 * 8 / 12])
+    assert found[0].credit.advantage == pytest.approx(10 / 14 * 2.25)
 
 
 def test_what_is_too_old_is_taken_and_stays_in_the_baseline() -> None:
