@@ -1,4 +1,4 @@
-"""What programs use from this package: make a curriculum, read its pool, attempt its bugs, grade a patch.
+"""What programs use from this package: make a curriculum, read its pool and episodes, attempt its bugs, grade a patch.
 
 Each function does what one command does, on values. `docs/api.md` shows them together; all other names may change.
 """
@@ -13,6 +13,7 @@ from selfplay.commands.order import Order
 from selfplay.commands.solve import SolveOrder, SolveWatcher, run_solve
 from selfplay.curriculum import Attempt, Curriculum, RunProgress, read_pool
 from selfplay.oracle.grades import Grade
+from selfplay.rollout.stored import load_rollout
 from selfplay.sandbox import Backend, open_backend
 
 
@@ -62,6 +63,7 @@ __all__ = [
     "Policy",
     "SolveOrder",
     "grade",
+    "load_rollout",
     "make_curriculum",
     "open_backend",
     "play_episode",
