@@ -1,4 +1,7 @@
-"""Every benchmark, one table after the other: what `make bench` runs. About fifteen minutes on two quiet cores."""
+"""Six benchmarks that need no run and no model, one table after the other: start, sandboxes, bugs, grading, SWE-smith's
+bugs, overlapping stages. `make bench` runs them, in about fifteen minutes on two quiet cores. Every other
+`benchmarks/bench_*.py` is a command of its own.
+"""
 
 import argparse
 from collections.abc import Iterator
