@@ -13,12 +13,12 @@ from pydantic import Field, ValidationError, model_validator
 
 from selfplay.configs import shipped
 from selfplay.errors import SelfplayError, in_words
-from selfplay.loop.config_base import NonNegativeInt, Part, PositiveInt
+from selfplay.loop.config_base import ConfigSection, NonNegativeInt, PositiveInt
 from selfplay.loop.errors import TrainingError
 from selfplay.loop.machine import Cluster, MachineConfig, too_few_machines
 from selfplay.loop.monitors import Monitors
 from selfplay.loop.opponents import Opponents, refused_opponents
-from selfplay.loop.roles import Roles, refused_roles
+from selfplay.loop.role_adapters import Roles, refused_roles
 from selfplay.loop.sources import Repository, Sources, repositories, strange_sources
 from selfplay.rollout.injector import Mix
 from selfplay.rollout.players import player_named
@@ -29,7 +29,7 @@ FREE = ("steps", "keep", "workers", "cluster", "machine", "monitors", "tensorboa
 """Settings that may change on resume."""
 
 
-class InjectorConfig(Part):
+class InjectorConfig(ConfigSection):
     """The injector's part of a step: `groups` of `members` episodes that share a prompt. No groups: only the solver is
     trained, on bugs that are already in the run's folder. `min_*`: thresholds of a bug. `believable`: bugs must also
     pass the believability gate, which is not in the paper. With several repositories, one whose last `bench_after`
@@ -46,7 +46,7 @@ class InjectorConfig(Part):
     bench_steps: PositiveInt = 50
 
 
-class SolverConfig(Part):
+class SolverConfig(ConfigSection):
     """The solver's part of a step: a group of `attempts` at each new bug, and at old ones until there are `bugs`.
     `only`: draw old bugs from these alone, named by id or unique prefix; empty: from all. `second_order`: second-order
     bugs made from each bug's failed attempts, for later steps."""
@@ -57,7 +57,7 @@ class SolverConfig(Part):
     second_order: NonNegativeInt = 0
 
 
-class TrainConfig(Part):
+class TrainConfig(ConfigSection):
     """A whole run. `source`: a source as in `selfplay curriculum`, or a list of sources with weights. `model`: a folder
     or hub name. `engine`: the engine that samples; `play`: its options, as in `--option`. `keep`: how many checkpoints.
     `staleness`: how many updates the weights may lack when a step begins to play; with 0 playing and learning take
@@ -112,7 +112,7 @@ class TrainConfig(Part):
         return {name: _typed(value) for name, value in self.play.items()}
 
     @property
-    def sampling(self) -> dict[str, str]:
+    def engine_options(self) -> dict[str, str]:
         """The options of the engine in training; with separate roles, it has an adapter for each."""
         return self.options | ({"lora_rank": str(self.recipe.lora_rank)} if self.roles == "separate" else {})
 
@@ -197,7 +197,8 @@ def load_config(name: str | Path, overrides: Sequence[str] = ()) -> TrainConfig:
         _override(found, override)
     try:
         config = TrainConfig.model_validate(found)
-        player_named(config.played_by, config.sampling)  # refuses options that the engine and the player do not have
+        # refuses options that the engine and the player do not have
+        player_named(config.played_by, config.engine_options)
         return config
     except (ValidationError, SelfplayError) as error:
         raise TrainingError(f"{path}: {_told(error)}", "docs/loop.md lists the settings.") from error

@@ -1,4 +1,4 @@
-"""The base class of every part of a training run's configuration."""
+"""The base class of every section of a training run's configuration."""
 
 from typing import Annotated
 
@@ -8,7 +8,7 @@ NonNegativeInt = Annotated[int, Field(ge=0)]
 PositiveInt = Annotated[int, Field(ge=1)]
 
 
-class Part(BaseModel):
-    """A part of the configuration: frozen, and without unknown keys."""
+class ConfigSection(BaseModel):
+    """A section of the configuration: frozen, and without unknown keys."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)

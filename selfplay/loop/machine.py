@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
-from selfplay.loop.config_base import NonNegativeInt, Part, PositiveInt
+from selfplay.loop.config_base import ConfigSection, NonNegativeInt, PositiveInt
 
 if TYPE_CHECKING:
     from selfplay.loop.config import TrainConfig
 
 
-class MachineConfig(Part):
+class MachineConfig(ConfigSection):
     """`gpu`: the kind of all GPUs; None: no GPU, or unknown. A node has `gpus` of them; there are `nodes` nodes (None:
     as many as needed). `memory`: GB of a node's main memory; None: unknown. `cpus`: cores of the machine, for a run
     without a cluster. `assume`: other values for the plan's constants (`planning.assumptions`)."""
@@ -25,7 +25,7 @@ class MachineConfig(Part):
     assume: Mapping[str, float] = {}
 
 
-class Cluster(Part):
+class Cluster(ConfigSection):
     """The Ray actors of a run. `engines` have `engine_gpus` GPUs each (tensor parallel; 0: on CPU), and so have those
     of a frozen opponent (`opponents`). `hosts` run sandboxes and graders, each with `host_cpus` cores and at most
     `host_episodes` episodes at once. `trainers` ranks shard the model, each with `trainer_gpus` GPUs (0: on CPU).

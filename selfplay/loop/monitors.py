@@ -18,14 +18,14 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from selfplay.loop.config_base import Part, PositiveInt
+from selfplay.loop.config_base import ConfigSection, PositiveInt
 from selfplay.loop.errors import TrainingError
 from selfplay.loop.metrics import Figures, counts, number, part
 
 Kind = Literal["below", "above", "fallen", "changed"]
 
 
-class Watch(Part):
+class Watch(ConfigSection):
     """`limit`: the value from which it warns; None: never. `stop`: whether it also stops the run."""
 
     limit: Annotated[float, Field(gt=0, allow_inf_nan=False)] | None
@@ -35,7 +35,7 @@ class Watch(Part):
 LIMITS = {"entropy": 0.2, "diversity": 0.3, "invalid": 0.98, "uniform": 0.95, "gibberish": 0.05, "length": 3.0}
 
 
-class Monitors(Part):
+class Monitors(ConfigSection):
     """Each monitor's limit, and the steps over which it takes the mean."""
 
     window: PositiveInt = 5

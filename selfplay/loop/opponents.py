@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
-from selfplay.loop.config_base import Part
+from selfplay.loop.config_base import ConfigSection
 
 if TYPE_CHECKING:
     from selfplay.loop.config import TrainConfig
 
 
-class Opponents(Part):
+class Opponents(ConfigSection):
     """`share`: its share of the injector groups, and of the solver groups at the current injector's new bugs. `model`:
     the folder of the frozen weights; None: the model that the run began with."""
 

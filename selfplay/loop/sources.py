@@ -5,10 +5,10 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag
 
-from selfplay.loop.config_base import Part
+from selfplay.loop.config_base import ConfigSection
 
 
-class Repository(Part):
+class Repository(ConfigSection):
     """`source`: as in `selfplay curriculum`. `weight`: how often an injector group is drawn for it, relative to the
     others. `setup` and `test`: commands, if detection fails."""
 

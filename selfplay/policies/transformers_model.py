@@ -123,7 +123,7 @@ class TransformersModel:
         return [found[place] for place in range(len(batch))]
 
     def _generate_as(self, role: str, batch: Sequence[_Request]) -> list[Sample]:
-        from selfplay.policies.generation import generate
+        from selfplay.policies.transformers_generation import generate
 
         if self._broken:
             raise ModelError(self._broken)

@@ -75,7 +75,7 @@ class VllmModel:
         self._engine = engine
         self._names = (f"{uuid.uuid4().hex[:8]}-{number}" for number in itertools.count())
         self._adapters = VllmAdapters(engine) if apart else None
-        self._leash: KillWithParent | None = None
+        self._kill_with_parent: KillWithParent | None = None
 
     @classmethod
     async def open(cls, path: str, options: VllmOptions = VllmOptions()) -> Self:
@@ -114,7 +114,7 @@ class VllmModel:
             raise ModelError(f"vLLM cannot load {path}: {str(error)[:400]}", "Is it a model's folder?") from error
         wanted = shapes(_folder(engine.model_config.model))
         model = cls(engine, f"vllm:{path}", engine.model_config.max_model_len, wanted, no_seeds, options.lora_rank > 0)
-        model._leash = KillWithParent(children() - before)
+        model._kill_with_parent = KillWithParent(children() - before)
         await engine.update_weight_version("0")
         return model
 
@@ -227,8 +227,8 @@ class VllmModel:
 
     async def close(self) -> None:
         """End the engine and its processes."""
-        if self._leash:
-            self._leash.release()
+        if self._kill_with_parent:
+            self._kill_with_parent.release()
         self._engine.shutdown()
         self._engine.shutdown = lambda: None  # at exit it would shut down again and print an error
 

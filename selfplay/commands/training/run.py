@@ -68,7 +68,7 @@ def run_training(order: TrainOrder, backend: Backend, watcher: RunWatcher) -> di
         imported("ray", "cluster")
     elif slow := slow_precision(config.recipe.precision):
         watcher.say(slow)
-    player, chat = player_named(config.played_by, config.sampling), ChatFormat(load_tokenizer(config.model))
+    player, chat = player_named(config.played_by, config.engine_options), ChatFormat(load_tokenizer(config.model))
     assert isinstance(player, ModelPlayer)
     with ExitStack() as stack:
         pool = stack.enter_context(open_curriculum(order.out))

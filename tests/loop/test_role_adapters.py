@@ -40,10 +40,10 @@ def test_what_cannot_work_is_refused_with_the_reason(overrides: list[str], why: 
 
 def test_the_engine_is_opened_for_adapters_of_the_recipe_s_rank() -> None:
     config = load_config("tiny_cpu", [*SEPARATE, "recipe.lora_rank=20"])
-    assert config.sampling == config.options | {"lora_rank": "20"}
+    assert config.engine_options == config.options | {"lora_rank": "20"}
     assert lora_arguments(20) == {"enable_lora": True, "max_loras": 2, "max_lora_rank": 32}
     shared = load_config("tiny_cpu", ["recipe.lora_rank=16"])
-    assert shared.sampling == shared.options and lora_arguments(0) == {}
+    assert shared.engine_options == shared.options and lora_arguments(0) == {}
     assert shared.binding() != load_config("tiny_cpu", SEPARATE).binding()
 
 
