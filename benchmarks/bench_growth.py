@@ -72,7 +72,7 @@ def seconds(one: Trajectory, stored: int) -> float:
         ledger = stack.enter_context(open_ledger(Path(folder)))
         held(pool, ledger, rollout, stored)
         workers = stack.enter_context(Workers(1))
-        shared: Any = SimpleNamespace(pool=None, workers=workers, player=SimpleNamespace(name="none"))
+        shared: Any = SimpleNamespace(seats=None, workers=workers, player=SimpleNamespace(name="none"))
         config = asked(EACH).model_copy(update={"steps": stored // EACH + STEPS})
         run = Training(
             config=config, pool=pool, ledger=ledger, repositories=Repositories.of(config, ledger, pool, SILENT.say),

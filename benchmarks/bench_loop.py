@@ -135,7 +135,7 @@ async def played(folder: Path, count: int) -> tuple[float, float]:
         hosts = Hosts(actors, rollout, count // HOSTS, lambda name: frozenset(), 600.0)  # type: ignore[arg-type]
         await hosts.open()
         player = SimpleNamespace(name="none")
-        shared: Any = SimpleNamespace(repository="nowhere", pool=None, workers=workers, player=player)
+        shared: Any = SimpleNamespace(repository="nowhere", seats=None, workers=workers, player=player)
         config, say = asked(count), SILENT.say
         training = Training(
             config=config, pool=pool, ledger=ledger, repositories=Repositories.of(config, ledger, pool, say),

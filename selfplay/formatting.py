@@ -1,9 +1,12 @@
-"""Numbers and counts in words: one file, two files. Depends only on the standard library."""
+"""Numbers and counts in words: one file, two files; and the type of what says a line. Depends only on the standard
+library."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+Say = Callable[[str], None]
+"""Tells the user one line, such as the progress of a long operation."""
 SHOWN = 200
 """Characters of a path in a message; of a longer path both ends are shown."""
 

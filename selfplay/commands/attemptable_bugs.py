@@ -1,19 +1,16 @@
 """Which bugs of a run may be attempted: undamaged bugs whose leak audit found nothing."""
 
 import contextlib
-from collections.abc import Callable
 
 from selfplay.commands.limited_lines import LimitedLines
 from selfplay.curriculum import Curriculum
 from selfplay.errors import SelfplayError
-from selfplay.formatting import listed
+from selfplay.formatting import Say, listed
 from selfplay.oracle.leak_audit.audit import Audit, AuditState
 from selfplay.rollout.retries import Retries
 from selfplay.rollout.scheduler import in_leases
 from selfplay.rollout.solver import ReadyBug, SolverRun, make_ready, search_world
 from selfplay.sandbox import Backend, SandboxError
-
-Say = Callable[[str], None]
 
 
 async def ready_bugs(run: SolverRun, pool: Curriculum, wanted: frozenset[str] | None, say: Say) -> list[ReadyBug]:
@@ -34,7 +31,7 @@ async def ready_bugs(run: SolverRun, pool: Curriculum, wanted: frozenset[str] | 
     losses: Retries[ReadyBug, Audit | str] = Retries(
         lambda ready, error: f"its world could not be searched: {error.message}", played_again=pool.lost.count_again
     )
-    async with contextlib.aclosing(in_leases(unknown, _audit, run.pool, run.workers, run.limits, losses)) as audits:
+    async with contextlib.aclosing(in_leases(unknown, _audit, run.seats, run.workers, run.limits, losses)) as audits:
         async for ready, audit in audits:
             _record_audit(pool, ready.bug.id, audit, few)
     few.end()

@@ -13,7 +13,7 @@ from selfplay.commands.storing import store_attempt, store_control
 from selfplay.curriculum import Attempt, Curriculum
 from selfplay.curriculum.lost import attempt_job_name
 from selfplay.errors import SelfplayError
-from selfplay.formatting import count
+from selfplay.formatting import Say, count
 from selfplay.oracle.reasons import UNPLAYED
 from selfplay.rollout.controls import Control, play_control
 from selfplay.rollout.retries import Retries, idle_check_in
@@ -64,7 +64,7 @@ async def play_attempts(
     jobs: Sequence[Job],
     places: int,
     told: Callable[[Attempt], None],
-    say: Callable[[str], None],
+    say: Say,
     solve: Solve | None = None,
     elsewhere: bool = False,
 ) -> dict[tuple[str, int], str]:
@@ -85,7 +85,7 @@ async def play_attempts(
 
     failed: dict[str, str] = {}
     why: dict[tuple[str, int], str] = {}
-    idle_check = None if elsewhere else idle_check_in(run.pool, run.workers)
+    idle_check = None if elsewhere else idle_check_in(run.seats, run.workers)
     losses = Retries(unplayed, idle_check, pool.lost.count_again)
     async with aclosing(many(_passing_over(jobs, failed), play, places, losses)) as attempts:
         async for (ready, number), found in attempts:
@@ -147,7 +147,7 @@ async def _played(run: SolverRun, control: Control | None, ready: ReadyBug, numb
     if control is None:
         return await solver_rollout(run, ready, number)
     started = time.monotonic()
-    async with run.pool.lease(run.limits) as lease:
+    async with run.seats.lease(run.limits) as lease:
         grader = grader_of(run, ready, await calibrated(run, ready, lease))
         diff, grade = await run.workers.run(play_control, control, lease, ready.task, grader, run.limits)
     key = SolverKey(ready.bug.id, run.policy, run.seed, number)

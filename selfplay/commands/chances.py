@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from selfplay.commands.order import Order
 from selfplay.curriculum import Curriculum
 from selfplay.errors import SelfplayError
+from selfplay.formatting import Say
 from selfplay.repository import Prepared, Suite
 from selfplay.roles.injector.task import InjectorTask, Strategy
 from selfplay.rollout.injector import Mix, mix_named, strategies_of
@@ -37,7 +38,7 @@ def player_for(
     player: Player,
     prepared: Prepared,
     suite: Suite,
-    say: Callable[[str], None],
+    say: Say,
     backend: Backend,
     lost: Callable[[SelfplayError], None] = lambda error: None,
 ) -> tuple[Player, Chances]:
@@ -74,7 +75,7 @@ def _task(order: Order, strategy: Strategy, suite: Suite) -> InjectorTask:
     )
 
 
-def planned(order: Order, pool: Curriculum, chances: Chances, say: Callable[[str], None]) -> Order:
+def planned(order: Order, pool: Curriculum, chances: Chances, say: Say) -> Order:
     """The order with the strategy that its episodes play. Once an episode is stored, it is the strategy that was
     recorded before the first one, or the order's own in a run that recorded none: a resumed run plans as the one
     before."""

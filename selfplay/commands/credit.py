@@ -9,6 +9,7 @@ from pathlib import Path
 
 from selfplay.agent.chat_format import ChatFormat
 from selfplay.curriculum.crediting import recorded
+from selfplay.formatting import Say
 from selfplay.oracle.assurance import Weak
 from selfplay.update.batch.crediting import Credited, credited
 from selfplay.update.batch.played import Played, named
@@ -32,7 +33,7 @@ class CreditOrder:
 
 def credited_runs(
     order: CreditOrder,
-    say: Callable[[str], None],
+    say: Say,
     vocabulary: int | None = None,
     chat: Callable[[], ChatFormat] | None = None,
 ) -> list[Credited]:

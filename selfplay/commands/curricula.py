@@ -24,7 +24,7 @@ from selfplay.curriculum import Curriculum, CurriculumError, OtherSettings, open
 from selfplay.curriculum.repositories import facts_of
 from selfplay.curriculum.summary import summarise, write_summary
 from selfplay.errors import SelfplayError
-from selfplay.formatting import count
+from selfplay.formatting import Say, count
 from selfplay.repository.errors import RepositoryError
 from selfplay.rollout.players import Player, player_named
 from selfplay.sandbox import Backend
@@ -90,7 +90,7 @@ class Ends:
     """Records how each repository ended. `row`: how many in a row failed through no fault of their own."""
 
     pool: Curriculum
-    say: Callable[[str], None]
+    say: Say
     row: int = 0
 
     def ended(self, order: Order, stopped: str) -> None:

@@ -25,7 +25,7 @@ from selfplay.curriculum import Curriculum, RunProgress, open_curriculum
 from selfplay.curriculum.summary import summarise, write_summary
 from selfplay.curriculum.trust import Wish, allow
 from selfplay.errors import SelfplayError
-from selfplay.formatting import count, spoken, tally
+from selfplay.formatting import Say, count, spoken, tally
 from selfplay.repository import NoTests, Prepared, Suite, measure_suite, prepare, write_original
 from selfplay.repository.network.hosts import host_names
 from selfplay.rollout.bug_record import Origin
@@ -128,7 +128,7 @@ def estimate(suite: Suite, order: Order) -> str:
 def prepared_here(
     order: Order,
     backend: Backend,
-    say: Callable[[str], None] = lambda line: None,
+    say: Say = lambda line: None,
     lost: Callable[[SelfplayError], None] = lambda error: None,
 ) -> Prepared:
     """The repository, prepared on this machine, again after each lost sandbox; `lost` is called for each."""
@@ -151,7 +151,7 @@ def measured_here(
     order: Order,
     prepared: Prepared,
     backend: Backend,
-    say: Callable[[str], None] = lambda line: None,
+    say: Say = lambda line: None,
     lost: Callable[[SelfplayError], None] = lambda error: None,
 ) -> Suite:
     """The suite, measured on this machine. A model can do without, and finds the tests itself, if the suite cannot be
@@ -196,7 +196,7 @@ async def played(
             suite=suite,
             strategy=order.strategy,
             player=player,
-            pool=seats,
+            seats=seats,
             workers=workers,
             is_known=lambda key: key in pool.episodes.keys(order.source),
             group=order.group,

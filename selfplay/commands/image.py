@@ -1,10 +1,10 @@
 """`selfplay image build`: a repository, its history and its environment as one image, which `--image` then runs."""
 
 import re
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from selfplay.formatting import Say
 from selfplay.repository import prepare
 from selfplay.sandbox import WORKDIR
 from selfplay.sandbox.docker.building import ImageRecipe, build
@@ -32,7 +32,7 @@ def build_image(
     base: str,
     tag: str | None = None,
     setup: str | None = None,
-    progress: Callable[[str], None] = lambda line: None,
+    progress: Say = lambda line: None,
     allow_hosts: tuple[str, ...] = (),
 ) -> Built:
     """Prepare `source` in sandboxes of `base`, then build an image of it. Raises the errors of preparing and of the

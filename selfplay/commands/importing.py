@@ -20,6 +20,7 @@ from selfplay.artifact.reading import ensured_folder
 from selfplay.curriculum import Curriculum, CurriculumError, open_curriculum
 from selfplay.curriculum.untrusted_sqlite import ORIGINALS
 from selfplay.errors import SelfplayError
+from selfplay.formatting import Say
 from selfplay.importers.rows import DatasetRow, ImportRefused, read_rows
 from selfplay.importers.tasks import ImportedTask, task_of
 from selfplay.repository.errors import BadStream
@@ -35,7 +36,6 @@ from selfplay.workbench.applying import DoesNotApply, apply_diffs
 
 UNTRIED = ("its commit, taken back,", "what hides its tests")
 """The names of `ImportedTask.untried`."""
-Say = Callable[[str], None]
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Shows the first few lines of a kind to a waiting user, and how many others there are."""
 
-from collections.abc import Callable
+from selfplay.formatting import Say
 
 MOST_LINES = 5
 
@@ -8,7 +8,7 @@ MOST_LINES = 5
 class LimitedLines:
     """Says the first lines; `end` says how many others there were. `what`: what each line is about, in the plural."""
 
-    def __init__(self, say: Callable[[str], None], what: str, most: int = MOST_LINES) -> None:
+    def __init__(self, say: Say, what: str, most: int = MOST_LINES) -> None:
         self._say, self._what, self._most = say, what, most
         self._count = 0
 

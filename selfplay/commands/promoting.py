@@ -2,19 +2,17 @@
 
 import contextlib
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from selfplay.curriculum import Curriculum
 from selfplay.curriculum.records import Promotion
 from selfplay.errors import SelfplayError
-from selfplay.formatting import count
+from selfplay.formatting import Say, count
 from selfplay.rollout.promotion import Looked, promote
 from selfplay.rollout.retries import Retries
 from selfplay.rollout.scheduler import in_leases
 from selfplay.rollout.solver import ReadyBug, SolverRun
 from selfplay.sandbox import Backend
-
-Say = Callable[[str], None]
 
 
 async def promoted(run: SolverRun, pool: Curriculum, bugs: Sequence[ReadyBug], per_parent: int, say: Say) -> None:
@@ -36,7 +34,7 @@ async def promoted(run: SolverRun, pool: Curriculum, bugs: Sequence[ReadyBug], p
         return []
 
     losses: Retries[ReadyBug, Looked] = Retries(unplayed, played_again=pool.lost.count_again)
-    async with contextlib.aclosing(in_leases(jobs, work, run.pool, run.workers, run.limits, losses)) as results:
+    async with contextlib.aclosing(in_leases(jobs, work, run.seats, run.workers, run.limits, losses)) as results:
         async for ready, found in results:
             for promotion, diff in found:
                 pool.attempts.add_promotion(promotion, ready.artifact, diff)

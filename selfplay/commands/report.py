@@ -1,12 +1,12 @@
 """What `selfplay report` does: a run's page as a file, or served while the run goes on. Nothing in the run changes."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from selfplay.artifact.files import write_atomically
 from selfplay.curriculum import read_pool
 from selfplay.errors import SelfplayError, in_words
+from selfplay.formatting import Say
 from selfplay.report.html.building import build
 from selfplay.report.html.serving import Server, open_server
 
@@ -26,7 +26,7 @@ class ReportOrder:
     most: int = 15_000_000
 
 
-def write_report(order: ReportOrder, say: Callable[[str], None]) -> Path:
+def write_report(order: ReportOrder, say: Say) -> Path:
     """Write the page of a run atomically. Raises `SelfplayError`."""
     out = order.out or order.run / NAME
     if out.is_dir():

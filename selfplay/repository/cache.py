@@ -14,6 +14,7 @@ from pathlib import Path
 
 import platformdirs
 
+from selfplay.formatting import Say
 from selfplay.repository.disk import VARIABLE, cache_error
 from selfplay.repository.errors import CacheError
 from selfplay.sandbox.owners import remove
@@ -53,7 +54,7 @@ def why_unusable(cache: Path) -> str:
     return f"{told.message}. {told.hint}" if told else f"the cache folder {cache} cannot be used: {os.strerror(code)}"
 
 
-def build_once(final: Path, build: Callable[[Path], None], waiting: Callable[[str], None]) -> Path:
+def build_once(final: Path, build: Callable[[Path], None], waiting: Say) -> Path:
     """Return `final`; `build(staging)` builds it if it does not exist. One process builds, the others wait."""
     if final.is_dir():
         return final
@@ -75,7 +76,7 @@ def build_once(final: Path, build: Callable[[Path], None], waiting: Callable[[st
 
 
 @contextlib.contextmanager
-def _locked(path: Path, waiting: Callable[[str], None]) -> Iterator[None]:
+def _locked(path: Path, waiting: Say) -> Iterator[None]:
     with path.open("w") as stream:
         try:
             fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from selfplay.artifact.environment import pinned, recorded_environment
+from selfplay.formatting import Say
 from selfplay.repository.building import node_packages
-from selfplay.repository.building.build import ENV, TOOLS, BuildRequest, Progress
+from selfplay.repository.building.build import ENV, TOOLS, BuildRequest
 from selfplay.repository.building.dates import last_day
 from selfplay.repository.building.environment import build, python_mounts
 from selfplay.repository.building.interpreters import Interpreter, choose, found_inside
@@ -44,7 +45,7 @@ def prepare(
     setup: str | None = None,
     python: str | None = None,
     allow_hosts: Sequence[str] = (),
-    progress: Progress = lambda line: None,
+    progress: Say = lambda line: None,
     known: Known = lambda name, language: None,
     fits: Fits = lambda tree, name, language: None,
 ) -> Prepared:
@@ -78,7 +79,7 @@ def rebuild(
     backend: Backend,
     cache: Path | None = None,
     allow_hosts: Sequence[str] = (),
-    progress: Progress = lambda line: None,
+    progress: Say = lambda line: None,
 ) -> Prepared:
     """The `Prepared` for `DIR/original/`, a plain tree, with the setup kept in `Prepared.recorded`.
 
@@ -141,7 +142,7 @@ def _prepare(
     lock: tuple[str, ...],
     hosts: tuple[str, ...],
     as_of: str,
-    progress: Progress,
+    progress: Say,
     ready: Path | None = None,
     fits: Fits = lambda tree, name, language: None,
 ) -> Prepared:
@@ -220,7 +221,7 @@ def _log_kept(staging: Path, log: Path) -> Iterator[None]:
 
 def _history(
     folder: Path, commit: str, inside: Quarantine, taken: Path, generated: list[str], backend: Backend,
-    progress: Progress,
+    progress: Say,
 ) -> Path:  # fmt: skip
     """The `.git` layer for this commit over this environment's tree; `taken` if that tree was built now."""
 

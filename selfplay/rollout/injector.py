@@ -60,7 +60,7 @@ class InjectorRun:
     suite: Suite
     strategy: Mix
     player: Player
-    pool: SandboxPool
+    seats: SandboxPool
     workers: Workers
     is_known: Callable[[str], bool] = lambda key: False
     group: int = 1
@@ -77,7 +77,7 @@ async def injector_rollout(run: InjectorRun, number: int) -> InjectorRollout:
     """
     started = time.monotonic()
     task = injector_task(run, number)
-    async with run.pool.lease(run.limits) as lease:
+    async with run.seats.lease(run.limits) as lease:
         world = run.origin.prepared.world(history=True)
         async with run.workers.entered(lease.open(world, run.limits)) as sandbox:
             trajectory = await play_role(INJECTOR, task, run.player, sandbox, run.workers)

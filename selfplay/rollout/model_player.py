@@ -15,12 +15,11 @@ from selfplay.agent.chat_conversation import ChatConversation
 from selfplay.agent.chat_format import ChatFormat
 from selfplay.agent.conversation import Conversation, Style, TokenConversation
 from selfplay.agent.model import Message, MessageCount, ModelError, Sampling, TextModel, TokenModel
-from selfplay.formatting import count
+from selfplay.formatting import Say, count
 from selfplay.policies.option_types import Amount, Count, Seconds, Share
 from selfplay.policies.rendezvous import Fact, Rendezvous
 from selfplay.roles.role import Role
 
-Say = Callable[[str], None]
 T = TypeVar("T")
 FIRST_REPORT, SLOWEST_REPORT = 20.0, 600.0
 """Seconds between two progress reports on the number of messages: the first interval, and the longest."""

@@ -9,6 +9,7 @@ from typing import Any, Protocol, TypeVar
 from selfplay.agent import EpisodeLimits, Observation, Policy, Turn
 from selfplay.agent.model import ModelError
 from selfplay.errors import SelfplayError
+from selfplay.formatting import Say
 from selfplay.options import read_options
 from selfplay.roles.injector.task import InjectorTask
 from selfplay.roles.role import Role
@@ -21,7 +22,6 @@ from selfplay.scripted.solver.naive import naive_solver
 from selfplay.scripted.solver.script import scripted_solver
 
 log = logging.getLogger(__name__)
-Say = Callable[[str], None]
 T = TypeVar("T")
 
 

@@ -167,11 +167,11 @@ class Retries(Generic[J, R]):
         return True
 
 
-def idle_check_in(pool: SandboxPool, workers: Workers) -> IdleCheck:
-    """The idle check of a loop that plays in seats of this pool. It raises `SandboxError` if its sandbox is lost."""
+def idle_check_in(seats: SandboxPool, workers: Workers) -> IdleCheck:
+    """The idle check of a loop that plays in these seats. It raises `SandboxError` if its sandbox is lost."""
 
     async def play(seconds: float) -> None:
-        async with pool.lease() as lease, workers.entered(lease.open(World())) as sandbox:
+        async with seats.lease() as lease, workers.entered(lease.open(World())) as sandbox:
             done = await workers.run(sandbox.run, ["sleep", f"{seconds:.2f}"], timeout=seconds + LONGEST_IDLE)
             if done.exit_code:
                 raise SandboxLost(

@@ -137,7 +137,7 @@ async def _within(hold: float, done: asyncio.Queue[T]) -> T | None:
 async def in_leases(
     jobs: Iterable[J],
     work: Callable[[J, Backend], R],
-    pool: SandboxPool,
+    seats: SandboxPool,
     workers: Workers,
     limits: Limits = Limits(),
     losses: Retries[J, R] | None = None,
@@ -145,11 +145,11 @@ async def in_leases(
     """Like `many`, for work that is not an episode: each job runs in a thread with its own lease."""
 
     async def play(job: J) -> R:
-        async with pool.lease(limits) as lease:
+        async with seats.lease(limits) as lease:
             return await workers.run(work, job, lease)
 
     if losses is not None and losses.idle_check is None:
-        losses.idle_check = idle_check_in(pool, workers)
+        losses.idle_check = idle_check_in(seats, workers)
     async with aclosing(many(each_of(jobs), play, workers.count, losses)) as results:
         async for found in results:
             yield found

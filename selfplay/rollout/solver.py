@@ -43,7 +43,7 @@ class SolverRun:
     prepared: Prepared
     policy: str
     player: Player
-    pool: SandboxPool
+    seats: SandboxPool
     workers: Workers
     seed: int = 0
     counterfactual: bool = True
@@ -103,7 +103,7 @@ async def solver_rollout(run: SolverRun, ready: ReadyBug, number: int) -> Solver
     """
     started = time.monotonic()
     task = SolverTask(ready.bug.id, ready.specification, run.seed, number, ready.statement)
-    async with run.pool.lease(run.limits) as lease:
+    async with run.seats.lease(run.limits) as lease:
         async with run.workers.entered(open_world(lease, ready.task, run.limits)) as world:
             trajectory = await play_role(SOLVER, task, run.player, world.sandbox, run.workers)
             changes = await run.workers.run(collect, trajectory, world)

@@ -32,7 +32,7 @@ class Planted:
 async def left_out(count: int) -> list[str]:
     said: list[str] = []
     run: Any = SimpleNamespace(
-        prepared=SimpleNamespace(tree_hash="this"), pool=None, workers=None, limits=None, unauditable=False
+        prepared=SimpleNamespace(tree_hash="this"), seats=None, workers=None, limits=None, unauditable=False
     )
     attempts = SimpleNamespace(audited=dict)
     lost = SimpleNamespace(count_again=lambda: None)

@@ -290,8 +290,8 @@ class Solved:
 
         async def main() -> None:
             with Workers(2) as workers:
-                pool = SandboxPool(self.backend)
-                run = SolverRun(self.prepared, "puppet", self.player, pool, workers, unauditable=unauditable)
+                seats = SandboxPool(self.backend)
+                run = SolverRun(self.prepared, "puppet", self.player, seats, workers, unauditable=unauditable)
                 await solve_pool(run, self.pool, self.attempts, per_parent, frozenset({self.bug.id}), self)
 
         asyncio.run(main())

@@ -5,9 +5,10 @@ import asyncio
 from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 
-from selfplay.commands.attemptable_bugs import Say, ready_bugs
+from selfplay.commands.attemptable_bugs import ready_bugs
 from selfplay.commands.promoting import promoted
 from selfplay.curriculum import Curriculum
+from selfplay.formatting import Say
 from selfplay.rollout.runs import RepositoryRuns
 from selfplay.rollout.solver import ReadyBug
 

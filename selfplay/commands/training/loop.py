@@ -138,7 +138,7 @@ class Training:
 
     def _idle_check(self) -> IdleCheck | None:
         run = self._any.injecting
-        return None if self.plays.elsewhere else idle_check_in(run.pool, run.workers)
+        return None if self.plays.elsewhere else idle_check_in(run.seats, run.workers)
 
     @property
     def _any(self) -> RepositoryRuns:

@@ -7,7 +7,7 @@ is never benched.
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypedDict
 
@@ -16,7 +16,7 @@ from selfplay.commands.curriculum import CurriculumWatcher, prepared_source
 from selfplay.commands.order import Order
 from selfplay.curriculum import Curriculum, CurriculumError, OtherSettings
 from selfplay.errors import SelfplayError
-from selfplay.formatting import count
+from selfplay.formatting import Say, count
 from selfplay.loop.config import TrainConfig
 from selfplay.loop.errors import TrainingError
 from selfplay.loop.ledger import Ledger, Planned
@@ -85,10 +85,10 @@ class Repositories:
     ledger: Ledger
     pool: Curriculum
     first: Mapping[str, int]
-    say: Callable[[str], None]
+    say: Say
 
     @classmethod
-    def of(cls, config: TrainConfig, ledger: Ledger, pool: Curriculum, say: Callable[[str], None]) -> "Repositories":
+    def of(cls, config: TrainConfig, ledger: Ledger, pool: Curriculum, say: Say) -> "Repositories":
         """The repositories of a run; the first numbers are recorded when it begins."""
         first = ledger.recorded("first")
         if first is None:

@@ -56,7 +56,7 @@ def curriculum_order(order: TrainOrder, repository: Repository) -> Order:
 
 
 def repository_runs(
-    wanted: Order, prepared: Prepared, suite: Suite, player: Player, pool: SandboxPool, workers: Workers, policy: str
+    wanted: Order, prepared: Prepared, suite: Suite, player: Player, seats: SandboxPool, workers: Workers, policy: str
 ) -> RepositoryRuns:
     """What the episodes of both roles share in one repository, in any process. `policy`: the name under which attempts
     are filed."""
@@ -66,9 +66,9 @@ def repository_runs(
         suite=suite,
         strategy=wanted.strategy,
         player=player,
-        pool=pool,
+        seats=seats,
         workers=workers,
         group=wanted.group,
         rules=wanted.rules,
     )
-    return RepositoryRuns(injecting, SolverRun(prepared, policy, player, pool, workers, wanted.seed, weak="refuse"))
+    return RepositoryRuns(injecting, SolverRun(prepared, policy, player, seats, workers, wanted.seed, weak="refuse"))

@@ -1,12 +1,13 @@
 """Builds the page of a run as one file: plain rows and figures, and compressed details of bugs and episodes, within a
 size limit."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any
 
 from selfplay.curriculum import Curriculum
 from selfplay.errors import SelfplayError
+from selfplay.formatting import Say
 from selfplay.report.html.bugs import bug_detail
 from selfplay.report.html.document import document, packed, script_json
 from selfplay.report.html.reading import Contents, read_contents
@@ -15,7 +16,6 @@ TOGETHER = 16
 """How many bugs are packed together: bugs of one repository share much, and a browser unpacks few at a time."""
 MARGIN = 200_000
 """Bytes of the page without its data."""
-Say = Callable[[str], None]
 
 
 def build(pool: Curriculum, most: int, say: Say = lambda line: None) -> str:

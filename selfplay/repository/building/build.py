@@ -5,11 +5,12 @@ from __future__ import annotations
 import errno
 import os
 import signal
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from selfplay.formatting import Say
 from selfplay.plain_text import printable
 from selfplay.repository.building.interpreters import Interpreter
 from selfplay.repository.errors import BuildFailed
@@ -29,7 +30,6 @@ TRIES = 2
 MAX_LINE = 400
 OUT_OF_DISK = (os.strerror(errno.ENOSPC), os.strerror(errno.EFBIG), signal.strsignal(signal.SIGXFSZ) or "SIGXFSZ")
 """Error texts for a full sandbox disk, or a file larger than the disk."""
-Progress = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Building:
     request: BuildRequest
     sandbox: Sandbox
     log: Path
-    progress: Progress
+    progress: Say
     env: dict[str, str]
     notes: list[str] = field(default_factory=list)
     last: str = ""

@@ -12,8 +12,9 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from selfplay.formatting import Say
 from selfplay.repository.building import node_packages
-from selfplay.repository.building.build import BUILD_LIMITS, ENV, TOOLS, Building, BuildRequest, Progress
+from selfplay.repository.building.build import BUILD_LIMITS, ENV, TOOLS, Building, BuildRequest
 from selfplay.repository.building.build_results import BuildResults
 from selfplay.repository.building.bytecode import compile_all, is_cached
 from selfplay.repository.building.checking import check, notes_on, only_new
@@ -33,7 +34,7 @@ SHOWN = ("/usr", "/bin", "/lib", "/lib64", "/etc")
 """Folders of the machine, or of its image, that every sandbox sees."""
 
 
-def build(staging: Path, request: BuildRequest, backend: Backend, progress: Progress) -> None:
+def build(staging: Path, request: BuildRequest, backend: Backend, progress: Say) -> None:
     """Fill `staging` (which has a checked-out `tree`) with env, tools, bytecode, lock and record. Raises
     `BuildFailed`."""
     for name in ("env", "tools", "bytecode"):

@@ -2,12 +2,13 @@
 content."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from selfplay.formatting import Say
 from selfplay.repository.cache import give
 from selfplay.repository.errors import SourceError
 from selfplay.repository.fetching.copying import RUN_SECONDS, SOURCE_SECONDS, copied
@@ -20,7 +21,6 @@ from selfplay.repository.fetching.submodules import receive_submodule
 from selfplay.repository.fetching.transport import located, receive
 from selfplay.sandbox import Backend, Mount
 
-Progress = Callable[[str], None]
 MAX_ROUNDS = 4
 """How often a sandbox is asked: three levels of submodules, and the answer."""
 
@@ -38,7 +38,7 @@ class FetchTask:
 
 @contextmanager
 def reading(
-    source: Source, *, backend: Backend, work: Path, downloads: Path, releases: int, progress: Progress
+    source: Source, *, backend: Backend, work: Path, downloads: Path, releases: int, progress: Say
 ) -> Iterator[tuple[SourceFound, Quarantine]]:
     """What `source` holds, and the sandbox from which its layers can be taken. `work`: an empty folder of ours. Raises
     `SourceError`."""
@@ -65,7 +65,7 @@ def bring_tree(layer: Path, tree_hash: str, target: Path, backend: Backend) -> N
         inside.tree(target)
 
 
-def task_of(source: Source, store: GitDir, downloads: Path, releases: int, progress: Progress) -> FetchTask:
+def task_of(source: Source, store: GitDir, downloads: Path, releases: int, progress: Say) -> FetchTask:
     """Locate, fetch or download the source. Raises `SourceError`."""
     if isinstance(source, PathSource):
         return local(locate(source.path), str(source), store)

@@ -7,7 +7,6 @@ on every machine.
 """
 
 import hashlib
-from collections.abc import Callable
 from contextlib import AbstractContextManager
 from datetime import UTC
 from pathlib import Path
@@ -23,6 +22,7 @@ from pypi_simple import (
 )
 from pypi_simple.errors import DigestMismatchError, NoDigestsError
 
+from selfplay.formatting import Say
 from selfplay.repository.errors import SourceError
 from selfplay.repository.fetching.gitdir import GitDir
 from selfplay.repository.fetching.reading import ARCHIVES, ReadOrder, Release
@@ -34,12 +34,11 @@ from selfplay.sandbox.owners import scratch, sweep
 
 TIMEOUT = 60.0
 MAX_SDIST, MAX_WHEEL = 512 << 20, 8 << 30
-Progress = Callable[[str], None]
 ENDINGS = (".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".zip")  # in order of preference
 
 
 def download(
-    source: PypiSource, store: GitDir, *, downloads: Path, releases: int, progress: Progress
+    source: PypiSource, store: GitDir, *, downloads: Path, releases: int, progress: Say
 ) -> tuple[ReadOrder, GitDir, tuple[Mount, ...]]:
     """The order for a sandbox with the release's sdist and those of up to `releases` earlier ones, and their mounts.
     Raises `SourceError`."""

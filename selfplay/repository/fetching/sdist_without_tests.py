@@ -5,11 +5,12 @@ names a repository on one of a few well-known hosts, and it is logged.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from selfplay.formatting import Say
 from selfplay.repository.detection.declared import repository_url
 from selfplay.repository.errors import NoTests, SourceError
 from selfplay.repository.fetching.fetch import reading
@@ -43,7 +44,7 @@ class Where:
     backend: Backend
     work: Path
     downloads: Path
-    progress: Callable[[str], None]
+    progress: Say
 
 
 @contextmanager

@@ -9,11 +9,12 @@ import asyncio
 import os
 import socket
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from selfplay.formatting import Say
 from selfplay.repository import inside
 from selfplay.repository.errors import BuildFailed
 from selfplay.repository.network.credentials import npm_variables, take_out
@@ -89,7 +90,7 @@ class Egress:
         return " ".join([*lines, *(f"No index answered there: {why}." for why in list(self.proxy.failed.values())[:2])])
 
     @contextmanager
-    def explained(self, sandbox: Sandbox, say: Callable[[str], None], notes: list[str]) -> Iterator[None]:
+    def explained(self, sandbox: Sandbox, say: Say, notes: list[str]) -> Iterator[None]:
         """Runs around a build's steps: first says which hosts they may reach; afterwards names refused hosts in the
         error or a note."""
         if self.socket:

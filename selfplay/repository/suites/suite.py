@@ -8,7 +8,7 @@ files.
 import hashlib
 import json
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
@@ -21,7 +21,7 @@ from selfplay.repository.suites.kept_runs import KeptRuns
 from selfplay.repository.suites.script_frame import framed
 
 from selfplay.repository.suites.pytest_suite import TEST_SECONDS, TestRecord, file_of, finished  # isort: skip
-from selfplay.formatting import count
+from selfplay.formatting import Say, count
 from selfplay.repository.suites.pytest_suite import parse_records, render_script, script_for
 from selfplay.repository.suites.runners import RunnerCall, RunnerRequest, calling
 from selfplay.sandbox import MIB, Backend, Completed, Limits
@@ -35,7 +35,6 @@ MAX_CUTS = 3
 MAX_MEASURING = 3
 """The first measurement may take this many time limits, over all its runs."""
 MEASURING_TEST_SECONDS = 15.0
-Progress = Callable[[str], None]
 
 
 @dataclass
@@ -83,7 +82,7 @@ def measure_suite(
     *,
     time_limit: float = 90.0,
     command: str | None = None,
-    progress: Progress | None = None,
+    progress: Say | None = None,
 ) -> Suite:
     """The suite as it behaves at HEAD; kept beside the environment, so that a second call is free. Each run is kept
     when it ends, so that a stopped measurement can be resumed.
@@ -115,7 +114,7 @@ def measure_suite(
     return suite
 
 
-def _measure(work: _Measurement, progress: Progress) -> Suite:
+def _measure(work: _Measurement, progress: Say) -> Suite:
     progress("collecting the tests")
     files = _files(work)
     progress(f"running the tests of {count(len(files), 'file')}")
@@ -164,7 +163,7 @@ def _files(work: _Measurement) -> list[str]:
     return files
 
 
-def _first_run(work: _Measurement, files: list[str], progress: Progress) -> tuple[list[TestRecord], float, bytes]:
+def _first_run(work: _Measurement, files: list[str], progress: Say) -> tuple[list[TestRecord], float, bytes]:
     """Records of whole files, the seconds they took, and the last log.
 
     Files that keep a run from finishing are left out; files not reached yet run next.

@@ -1,7 +1,6 @@
 """What the scripted injector learns about a repository before its first episode, by language."""
 
-from collections.abc import Callable
-
+from selfplay.formatting import Say
 from selfplay.repository import Prepared, Suite
 from selfplay.sandbox import Backend
 from selfplay.scripted.injector.sources import Sources, read_sources
@@ -16,7 +15,7 @@ def known_of(
     prepared: Prepared,
     suite: Suite,
     backend: Backend,
-    say: Callable[[str], None] = lambda line: None,
+    say: Say = lambda line: None,
 ) -> Survey | Sources:
     """The survey of a Python repository; the sources of another. Raises as `survey_of`."""
     if prepared.language == "python":

@@ -6,12 +6,13 @@ It is made once per repository by running its suite under coverage (`traced.py`)
 
 import ast
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 from selfplay.believable.product import is_product
+from selfplay.formatting import Say
 from selfplay.patches import is_test_file
 from selfplay.plain_text import text_below
 from selfplay.repository import Prepared, Suite
@@ -143,7 +144,7 @@ def survey_of(
     suite: Suite,
     backend: Backend,
     cache: Path | None = None,
-    say: Callable[[str], None] = lambda line: None,
+    say: Say = lambda line: None,
 ) -> Survey:
     """The survey of a measured repository, from the `cache`, or made now and cached. It blocks.
 

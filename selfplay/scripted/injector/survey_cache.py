@@ -2,13 +2,13 @@
 
 import hashlib
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import zstandard
 
 from selfplay.artifact.files import write_atomically
+from selfplay.formatting import Say
 from selfplay.repository import Prepared, Suite, default_cache
 from selfplay.repository.inside import text
 from selfplay.scripted.injector.traced import Traced, coverage_of
@@ -42,7 +42,7 @@ def kept(place: Path) -> Traced | None:
     return traced
 
 
-def keep(place: Path, traced: Traced, say: Callable[[str], None]) -> None:
+def keep(place: Path, traced: Traced, say: Say) -> None:
     """Keep it, whole or not at all. A full disk makes the next run repeat the survey; it does not end this run."""
     value = {"coverage": traced.coverage, "changed": traced.changed, "installed": traced.installed}
     packer = zstandard.ZstdCompressor(write_checksum=True)
