@@ -28,7 +28,7 @@ from selfplay.oracle.world import SolverWorld, open_world, prediction_of
 from selfplay.repository import Prepared
 from selfplay.roles.solver import SOLVER
 from selfplay.roles.solver.task import SolverTask
-from selfplay.rollout.solver import make_ready
+from selfplay.rollout.ready_bug import make_ready
 from selfplay.sandbox import Backend, open_backend
 from selfplay.sandbox.workers import Workers
 from selfplay.scripted.policy import ScriptedPolicy

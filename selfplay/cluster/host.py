@@ -17,9 +17,10 @@ from typing import Any, TypeVar
 from selfplay.cluster.errors import ClusterError
 from selfplay.errors import SelfplayError
 from selfplay.rollout.injector import InjectorRun
+from selfplay.rollout.ready_bug import ReadyBug, make_ready
 from selfplay.rollout.rollout import InjectorRollout, SolverRollout
 from selfplay.rollout.runs import RepositoryRuns
-from selfplay.rollout.solver import ReadyBug, make_ready, solver_rollout
+from selfplay.rollout.solver import solver_rollout
 from selfplay.rollout.stored import with_file
 from selfplay.sandbox.owners import marked
 

@@ -18,9 +18,9 @@ from selfplay.cluster.host import MOST_BUGS, BugFiles, NotOpened, OpenRuns
 from selfplay.cluster.seats import EpisodeSlots
 from selfplay.curriculum.calibrations import CALIBRATION_FILE
 from selfplay.errors import SelfplayError
+from selfplay.rollout.ready_bug import ReadyBug
 from selfplay.rollout.retries import RolloutError
 from selfplay.rollout.rollout import InjectorRollout, Rollout, SolverRollout
-from selfplay.rollout.solver import ReadyBug
 from selfplay.sandbox import Cause, SandboxLost
 
 OPEN_SECONDS = 7200.0

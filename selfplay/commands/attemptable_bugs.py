@@ -7,9 +7,10 @@ from selfplay.curriculum import Curriculum
 from selfplay.errors import SelfplayError
 from selfplay.formatting import Say, listed
 from selfplay.oracle.leak_audit.audit import Audit, AuditState
+from selfplay.rollout.ready_bug import ReadyBug, make_ready, search_world
 from selfplay.rollout.retries import Retries
 from selfplay.rollout.scheduler import in_leases
-from selfplay.rollout.solver import ReadyBug, SolverRun, make_ready, search_world
+from selfplay.rollout.solver import SolverRun
 from selfplay.sandbox import Backend, SandboxError
 
 

@@ -16,10 +16,11 @@ from selfplay.errors import SelfplayError
 from selfplay.formatting import Say, count
 from selfplay.oracle.reasons import UNPLAYED
 from selfplay.rollout.controls import Control, play_control
+from selfplay.rollout.ready_bug import ReadyBug
 from selfplay.rollout.retries import Retries, idle_check_in
 from selfplay.rollout.rollout import Rollout, SolverKey, SolverOutcome, SolverRollout
 from selfplay.rollout.scheduler import ModelDown, RolloutError, many
-from selfplay.rollout.solver import ReadyBug, SolverRun, calibrated, grader_of, solver_outcome, solver_rollout
+from selfplay.rollout.solver import SolverRun, calibrated, grader_of, solver_outcome, solver_rollout
 from selfplay.sandbox import Cause, SandboxError
 
 log = logging.getLogger(__name__)

@@ -11,7 +11,8 @@ from selfplay.formatting import Say
 from selfplay.repository import Prepared, Suite
 from selfplay.roles.injector.task import InjectorTask, Strategy
 from selfplay.rollout.injector import Mix, mix_named, strategies_of
-from selfplay.rollout.players import SCRIPTED, Player, ScriptedPlayer
+from selfplay.rollout.players import SCRIPTED, Player
+from selfplay.rollout.scripted_player import ScriptedPlayer
 from selfplay.sandbox import Backend
 from selfplay.sandbox.retry import again
 from selfplay.scripted.injector.impossible import impossible, too_few_tests

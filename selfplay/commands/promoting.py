@@ -9,9 +9,10 @@ from selfplay.curriculum.records import Promotion
 from selfplay.errors import SelfplayError
 from selfplay.formatting import Say, count
 from selfplay.rollout.promotion import Looked, promote
+from selfplay.rollout.ready_bug import ReadyBug
 from selfplay.rollout.retries import Retries
 from selfplay.rollout.scheduler import in_leases
-from selfplay.rollout.solver import ReadyBug, SolverRun
+from selfplay.rollout.solver import SolverRun
 from selfplay.sandbox import Backend
 
 

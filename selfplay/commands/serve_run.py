@@ -16,7 +16,8 @@ from selfplay.formatting import Say
 from selfplay.rl.credit.rules import RoleName
 from selfplay.rollout.injector import InjectorRun, injector_key, injector_rollout
 from selfplay.rollout.players import Player
-from selfplay.rollout.solver import ReadyBug, SolverRun, solver_rollout
+from selfplay.rollout.ready_bug import ReadyBug
+from selfplay.rollout.solver import SolverRun, solver_rollout
 
 PROMPT = "prompt-"
 PROMPT_EPISODES = 100_000

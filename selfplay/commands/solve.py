@@ -28,8 +28,9 @@ from selfplay.formatting import count, listed
 from selfplay.oracle.assurance import Weak
 from selfplay.repository import Prepared, rebuild
 from selfplay.rollout.controls import CONTROLS, control_named
-from selfplay.rollout.players import Player, ScriptedPlayer, player_named
+from selfplay.rollout.players import Player, player_named
 from selfplay.rollout.scheduler import one_per_core, relaxed_gc
+from selfplay.rollout.scripted_player import ScriptedPlayer
 from selfplay.rollout.solver import SolverRun
 from selfplay.sandbox import Backend
 from selfplay.sandbox.admission import SandboxPool

@@ -12,7 +12,7 @@ from selfplay.repository.errors import BadStream
 from selfplay.repository.files.tree_files import bring_tree_out, commit_here
 from selfplay.roles.solver import SOLVER
 from selfplay.roles.solver.task import SolverTask
-from selfplay.rollout.solver import make_ready
+from selfplay.rollout.ready_bug import make_ready
 from selfplay.sandbox import WORKDIR, Backend
 from selfplay.sandbox.retry import again
 

@@ -21,8 +21,8 @@ from selfplay.patches import is_test_file, parse
 from selfplay.patches.substance import changes_code
 from selfplay.plain_text import encode
 from selfplay.repository import Prepared
+from selfplay.rollout.ready_bug import ReadyBug
 from selfplay.rollout.second_order import Measured, measure_second_order
-from selfplay.rollout.solver import ReadyBug
 from selfplay.sandbox import Backend, SandboxError
 from selfplay.version import VERSION
 from selfplay.workbench import Workbench

@@ -31,7 +31,7 @@ from selfplay.roles.role import Role
 from selfplay.roles.solver import SOLVER
 from selfplay.roles.solver.task import SolverTask
 from selfplay.rollout.bug_record import tree_key
-from selfplay.rollout.solver import make_ready
+from selfplay.rollout.ready_bug import make_ready
 from selfplay.sandbox import WORKDIR, Sandbox
 from selfplay.sandbox.admission import SandboxPool
 from selfplay.sandbox.workers import Workers

@@ -15,7 +15,7 @@ from selfplay.oracle.specification import least_failing
 from selfplay.repository import Suite
 from selfplay.repository.suites.pytest_suite import file_of
 from selfplay.repository.suites.runners.runner import RunnerRequest, quoted
-from selfplay.rollout.solver import ReadyBug
+from selfplay.rollout.ready_bug import ReadyBug
 
 END = "END_OF_DIFF"
 """Never a line of a diff: those begin with a mark or a git keyword."""

@@ -23,8 +23,9 @@ from selfplay.report.run import lost_lines
 from selfplay.rollout import retries
 from selfplay.rollout.controls import Control
 from selfplay.rollout.injector import InjectorRun
+from selfplay.rollout.ready_bug import ReadyBug
 from selfplay.rollout.rollout import InjectorRollout
-from selfplay.rollout.solver import ReadyBug, SolverRun
+from selfplay.rollout.solver import SolverRun
 from selfplay.sandbox import Backend, SandboxLost, retry
 from selfplay.sandbox.retry import StillLost
 

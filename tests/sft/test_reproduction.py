@@ -11,7 +11,7 @@ from selfplay.curriculum.stored_bugs import oracle_of
 from selfplay.oracle.specification import specification
 from selfplay.oracle.world import Task
 from selfplay.repository import Suite
-from selfplay.rollout.solver import ReadyBug
+from selfplay.rollout.ready_bug import ReadyBug
 from selfplay.sandbox import World
 from selfplay.sft.reproduction import Reproduction, command, reproduction
 from selfplay.validators import Thresholds

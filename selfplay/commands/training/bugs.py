@@ -9,8 +9,8 @@ from selfplay.commands.attemptable_bugs import ready_bugs
 from selfplay.commands.promoting import promoted
 from selfplay.curriculum import Curriculum
 from selfplay.formatting import Say
+from selfplay.rollout.ready_bug import ReadyBug
 from selfplay.rollout.runs import RepositoryRuns
-from selfplay.rollout.solver import ReadyBug
 
 
 @dataclass

@@ -11,8 +11,8 @@ from selfplay.commands.training.interfaces import RolloutBackend
 from selfplay.curriculum import Curriculum
 from selfplay.curriculum.attempts import attempt_trajectory
 from selfplay.curriculum.crediting import ENDING, injection_name
+from selfplay.rollout.ready_bug import ReadyBug
 from selfplay.rollout.rollout import InjectorRollout, SolverRollout
-from selfplay.rollout.solver import ReadyBug
 
 
 @dataclass(frozen=True)

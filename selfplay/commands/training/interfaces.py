@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
+from selfplay.rollout.ready_bug import ReadyBug
 from selfplay.rollout.rollout import InjectorRollout, SolverRollout
-from selfplay.rollout.solver import ReadyBug
 from selfplay.update.batch.crediting import Credited
 from selfplay.update.batch.figures import UpdateFigures
 

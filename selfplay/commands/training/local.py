@@ -9,9 +9,10 @@ from selfplay.commands.injections import play_injection
 from selfplay.commands.training.interfaces import TrainerBackend
 from selfplay.commands.training.update import Learner
 from selfplay.rollout.model_player import ModelPlayer
+from selfplay.rollout.ready_bug import ReadyBug
 from selfplay.rollout.rollout import InjectorRollout, SolverRollout
 from selfplay.rollout.runs import RepositoryRuns
-from selfplay.rollout.solver import ReadyBug, solver_rollout
+from selfplay.rollout.solver import solver_rollout
 from selfplay.update.batch.crediting import Credited
 from selfplay.update.batch.figures import UpdateFigures
 

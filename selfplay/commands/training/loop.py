@@ -29,11 +29,11 @@ from selfplay.loop.ledger import Attempted, Ledger, Planned
 from selfplay.loop.pipeline import pipelined
 from selfplay.loop.schedule import Injected
 from selfplay.rollout.injector import injector_key
+from selfplay.rollout.ready_bug import ReadyBug
 from selfplay.rollout.retries import IdleCheck, idle_check_in
 from selfplay.rollout.rollout import InjectorRollout, SolverRollout
 from selfplay.rollout.runs import RepositoryRuns
 from selfplay.rollout.scheduler import each_of
-from selfplay.rollout.solver import ReadyBug
 from selfplay.update.batch.crediting import Credited, credited
 from selfplay.update.batch.stored import taped
 

@@ -19,7 +19,7 @@ from selfplay.commands.solve import settle_attempts
 from selfplay.curriculum import Attempt, AttemptFigures, open_curriculum
 from selfplay.curriculum.attempts import attempt_trajectory
 from selfplay.rl.credit.rules import Reason
-from selfplay.rollout.players import ScriptedPlayer
+from selfplay.rollout.scripted_player import ScriptedPlayer
 from selfplay.update.batch import stored
 from selfplay.update.batch.played import Played
 from selfplay.update.batch.stored import played_in

@@ -8,7 +8,8 @@ from selfplay.agent import Budget, Observation
 from selfplay.roles.role import Role
 from selfplay.roles.solver import SOLVER
 from selfplay.roles.solver.task import SolverTask
-from selfplay.rollout.players import ScriptedPlayer, UnknownPolicy
+from selfplay.rollout.players import UnknownPolicy
+from selfplay.rollout.scripted_player import ScriptedPlayer
 from selfplay.sandbox.kill_detection import KILLED, ProgramKilled
 
 DIFF = "diff --git a/t.py b/t.py\n--- a/t.py\n+++ b/t.py\n@@ -1,1 +1,1 @@\n-x\n+y\n"
