@@ -14,7 +14,6 @@ that run the changed lines, each with the start of pytest and the collection of 
 run for all bugs. So small suites are bounded by starting pytest, large ones by the three runs.
 """
 
-import argparse
 import statistics
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -23,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.bare import Bare, bare_command, warmed
-from benchmarks.figures import Figure, Sheet, at_least, at_most, report
+from benchmarks.figures import Figure, Sheet, at_least, at_most, report_projects
 from selfplay.commands.curriculum import run_curriculum
 from selfplay.commands.order import Order
 from selfplay.repository import measure_suite, prepare
@@ -134,14 +133,5 @@ def sheets(projects: Sequence[str] = PROJECTS, bugs: int = BUGS) -> Iterator[She
             )
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--project", action="append", help=f"a source; by default {', '.join(PROJECTS)}")
-    parser.add_argument("--bugs", type=int, default=BUGS, help="bugs per project")
-    parser.add_argument("--json", action="store_true", help="print the figures as JSON")
-    chosen = parser.parse_args()
-    report(list(sheets(chosen.project or PROJECTS, chosen.bugs)), chosen.json)
-
-
 if __name__ == "__main__":
-    main()
+    report_projects(__doc__, sheets, PROJECTS, "bugs", BUGS)

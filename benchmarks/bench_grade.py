@@ -9,7 +9,6 @@ floor is one run and an eighth, or two and a quarter with the counterfactual. Ba
 already there and warm, are given beside it. All three are measured by turns.
 """
 
-import argparse
 import statistics
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -17,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.bare import Bare, bare_command, warmed
-from benchmarks.figures import Figure, Sheet, at_least, at_most, report
+from benchmarks.figures import Figure, Sheet, at_least, at_most, report_projects
 from selfplay.commands.cost import cpu_seconds
 from selfplay.commands.curriculum import run_curriculum
 from selfplay.commands.grade import gradable, grader_of
@@ -97,14 +96,5 @@ def _sheet(source: str, bugs: int, backend: Backend) -> Sheet:
     )
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--project", action="append", help=f"a source; by default {', '.join(PROJECTS)}")
-    parser.add_argument("--bugs", type=int, default=BUGS, help="bugs per project")
-    parser.add_argument("--json", action="store_true", help="print the figures as JSON")
-    chosen = parser.parse_args()
-    report(list(sheets(chosen.project or PROJECTS, chosen.bugs)), chosen.json)
-
-
 if __name__ == "__main__":
-    main()
+    report_projects(__doc__, sheets, PROJECTS, "bugs", BUGS)

@@ -9,7 +9,6 @@ eight checks one after the other, as one would without an injector that looks fi
 from our own path: same suite, same sandboxes, same checks, same meter.
 """
 
-import argparse
 import asyncio
 import json
 import statistics
@@ -22,7 +21,7 @@ from pathlib import Path
 
 from benchmarks.bare import Bare, bare_command, warmed
 from benchmarks.bench_bugs import PROJECTS
-from benchmarks.figures import Figure, Sheet, report
+from benchmarks.figures import Figure, Sheet, report_projects
 from selfplay.agent import Trajectory, play_episode
 from selfplay.agent.tools import SSR_TOOLS
 from selfplay.artifact import Artifact, ArtifactError
@@ -166,14 +165,5 @@ def sheets(projects: Sequence[str] = PROJECTS, count: int = CANDIDATES) -> Itera
         yield Sheet(f"{source.removeprefix('pypi:')}, SWE-smith 0.0.9 procedural", found, NOTE)
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--project", action="append", help=f"a source; by default {', '.join(PROJECTS)}")
-    parser.add_argument("--candidates", type=int, default=CANDIDATES, help="candidates per project")
-    parser.add_argument("--json", action="store_true", help="print the figures as JSON")
-    chosen = parser.parse_args()
-    report(list(sheets(chosen.project or PROJECTS, chosen.candidates)), chosen.json)
-
-
 if __name__ == "__main__":
-    main()
+    report_projects(__doc__, sheets, PROJECTS, "candidates", CANDIDATES)

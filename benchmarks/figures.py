@@ -1,7 +1,8 @@
 """A measured figure beside its target, and how figures are printed: shared by all benchmarks."""
 
+import argparse
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 
 from rich.console import Console
@@ -43,6 +44,22 @@ def report_each(sheets: Iterable[Sheet], as_json: bool) -> None:
         return
     for sheet in sheets:
         report([sheet], as_json=False)
+
+
+def report_projects(
+    doc: str | None,
+    sheets: Callable[[Sequence[str], int], Iterable[Sheet]],
+    projects: Sequence[str],
+    what: str,
+    number: int,
+) -> None:
+    """The command of a benchmark that measures projects: which ones, and how many of `what` in each."""
+    parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--project", action="append", help=f"a source; by default {', '.join(projects)}")
+    parser.add_argument(f"--{what}", dest="number", type=int, default=number, help=f"{what} per project")
+    parser.add_argument("--json", action="store_true", help="print the figures as JSON")
+    chosen = parser.parse_args()
+    report(list(sheets(chosen.project or projects, chosen.number)), chosen.json)
 
 
 def report(sheets: Sequence[Sheet], as_json: bool) -> None:

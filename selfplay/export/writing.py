@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from selfplay.checksums import sha256_of
 from selfplay.curriculum import CurriculumError
 from selfplay.export.columns import ENTITY, Kind, Row
 from selfplay.sandbox.owners import remove
@@ -121,10 +122,5 @@ def write_manifest(folder: Path, known: Mapping[str, str]) -> None:
     place = os.fspath(folder)
     found = [f"{above}/{name}"[len(place) + 1 :] for above, _, names in os.walk(place) for name in names]
     found.sort(key=lambda name: name.split("/"))
-    lines = [f"{known.get(name) or _sum(folder / name)}  {name}\n" for name in found]
+    lines = [f"{known.get(name) or sha256_of(folder / name)}  {name}\n" for name in found]
     (folder / MANIFEST).write_text("".join(lines))
-
-
-def _sum(path: Path) -> str:
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -14,6 +14,7 @@ from selfplay import patches
 from selfplay.oracle.weakening_parts import Piece, Tests, pieces, weakened_together
 from selfplay.patches import FilePatch
 from selfplay.patches.changes import Change
+from selfplay.patches.lines import split_lines
 
 CONTEXT = 3
 """Unchanged lines shown around a change."""
@@ -88,7 +89,7 @@ def _shown(section: FilePatch, originals: Mapping[str, str], kept_back: Callable
     reverse = patches.reverse(section.text)
     if not any(back):
         return reverse
-    body = _unified(_lines(originals[section.path]), found, back)
+    body = _unified(split_lines(originals[section.path]), found, back)
     return _head(reverse) + body if body else ""
 
 
@@ -146,8 +147,3 @@ def _hunk(weak: Sequence[str], steps: Sequence[tuple[int, Change]], moved: int) 
 def _range(start: int, count: int) -> str:
     """A range in a hunk header: an empty range names the line before it, a range of one line has no count."""
     return f"{start + 1}" if count == 1 else f"{start + (count > 0)},{count}"
-
-
-def _lines(text: str) -> list[str]:
-    lines = text.split("\n")
-    return [f"{line}\n" for line in lines[:-1]] + ([lines[-1]] if lines[-1] else [])

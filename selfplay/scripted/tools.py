@@ -5,8 +5,9 @@ import shlex
 from typing import TypeVar
 
 from selfplay.agent.actions import Call, Observation
+from selfplay.patches.lines import split_lines
 from selfplay.plain_text import encode
-from selfplay.scripted.edits.cuts import Cut, PlantedChange, line_end, split_lines
+from selfplay.scripted.edits.cuts import Cut, PlantedChange, line_end
 from selfplay.scripted.policy import Script, Stuck
 from selfplay.untrusted_json import MOST_VALUES, answer, inflated
 

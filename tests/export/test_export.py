@@ -66,8 +66,8 @@ def test_a_dataset_is_whole(run: Path, tmp_path: Path, form: Form) -> None:
 def test_no_file_of_a_bug_is_read_again(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: Form) -> None:
     """Eight a bug would be, of ten thousand bugs."""
     read: list[str] = []
-    taken = writing._sum
-    monkeypatch.setattr(writing, "_sum", lambda path: read.append(path.as_posix()) or taken(path))
+    taken = writing.sha256_of
+    monkeypatch.setattr(writing, "sha256_of", lambda path: read.append(path.as_posix()) or taken(path))
     exported(run, tmp_path / "out", form)
     assert read and not [name for name in read if "/instances/" in name or "/tasks/" in name]
 

@@ -13,9 +13,10 @@ from contextlib import contextmanager
 import pytest
 from scripted.solver.shop import evidence, place
 
+from selfplay.patches.lines import split_lines
 from selfplay.repository import Suite
 from selfplay.roles.injector.task import InjectorTask
-from selfplay.scripted.edits.cuts import apply_cuts, change, cuts_between, split_lines
+from selfplay.scripted.edits.cuts import apply_cuts, change, cuts_between
 from selfplay.scripted.edits.names import outermost_functions
 from selfplay.scripted.injector.direct import direct_cuts
 from selfplay.scripted.injector.function_planner import FunctionPlanner

@@ -18,6 +18,8 @@ import sys
 import tarfile
 import tempfile
 
+import build_images
+
 HERE = pathlib.Path(__file__).resolve().parent
 WHO = {
     "GIT_AUTHOR_DATE": "@946684800 +0000",
@@ -49,26 +51,13 @@ git checkout -q main
 """
 
 
-def rows():
-    files = sorted(HERE.glob("*.jsonl"))
-    for file in files:
-        with file.open(encoding="utf-8") as lines:
-            yield from map(json.loads, lines)
-    if not files:
-        import pyarrow.parquet
-
-        for file in sorted(HERE.glob("*.parquet")):
-            for batch in pyarrow.parquet.ParquetFile(file).iter_batches(batch_size=100):
-                yield from batch.to_pylist()
-
-
 def register():
     """A profile of every repository, with the image and the tests that each row names."""
     from swesmith.profiles import registry
     from swesmith.profiles.base import RepoProfile
 
     known = {}
-    for row in rows():
+    for row in build_images.rows():
         known.setdefault(row["repo"], {})[row["instance_id"]] = row
 
     def parsed(self, log):
@@ -124,7 +113,7 @@ def commit(folder, diffs, message):
 
 
 def remotes():
-    for row in rows():
+    for row in build_images.rows():
         bare = HERE / "remotes" / (row["repo"].partition("/")[2] + ".git")
         with tempfile.TemporaryDirectory() as folder:
             if not bare.exists():
@@ -146,8 +135,6 @@ def remotes():
 
 def images():
     """One image a repository: the environment of its first bug, and all bugs as branches."""
-    import build_images
-
     given, told = build_images.parsed(sys.argv[2:])
     bugs, ready = {}, set()
     for row in build_images.chosen(given.instances):

@@ -15,7 +15,7 @@ from selfplay.oracle.behaviour.literals import strings, varied
 from selfplay.oracle.behaviour.recording import LOCAL, NAMES, PLACEHOLDER
 from selfplay.oracle.behaviour.unseen_inputs import Novel, novel_test
 from selfplay.oracle.rewriting.python_claims import RAISES
-from selfplay.oracle.rewriting.python_trees import Function, WantedTests, find, parsed, unparsed, without
+from selfplay.oracle.rewriting.python_trees import Function, WantedTests, find, loaded, parsed, unparsed, without
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ def _probe(function: Function, name: str) -> Function:
     for statement in made.body:
         found = Records().visit(statement)
         body += found if isinstance(found, list) else [found]
-    made.body = [_call("selfplay_begin", ast.Constant(name)), _tried(body, [_call("selfplay_raised", _name(LOCAL))])]
+    made.body = [_call("selfplay_begin", ast.Constant(name)), _tried(body, [_call("selfplay_raised", loaded(LOCAL))])]
     return made
 
 
@@ -157,8 +157,8 @@ class Records(ast.NodeTransformer):
         if not raising:
             return node
         kept: list[ast.expr | None] = [item.optional_vars for item in raising]
-        after: list[ast.stmt] = [_call("selfplay_raised", _name(LOCAL))]
-        after += [ast.Assign([one], ast.Call(_name("SelfplayCaught"), [_name(LOCAL)], [])) for one in kept if one]
+        after: list[ast.stmt] = [_call("selfplay_raised", loaded(LOCAL))]
+        after += [ast.Assign([one], ast.Call(loaded("SelfplayCaught"), [loaded(LOCAL)], [])) for one in kept if one]
         node.items = [item for item in node.items if item not in raising]
         body = [*node.body, _call("selfplay_saw", ast.Constant("nothing was raised"))]
         inner = _tried(body, after)
@@ -176,18 +176,14 @@ def called(node: ast.Call) -> str:
 def _recorded(values: Sequence[ast.expr]) -> list[ast.stmt]:
     """Record each value that is not a literal, or the exception it raises."""
     asked = [value for value in values if not isinstance(value, ast.Constant)]
-    found = [_tried([_call("selfplay_saw", value)], [_call("selfplay_raised", _name(LOCAL))]) for value in asked]
+    found = [_tried([_call("selfplay_saw", value)], [_call("selfplay_raised", loaded(LOCAL))]) for value in asked]
     return list(found) or [ast.Pass()]
 
 
 def _tried(body: list[ast.stmt], handler: list[ast.stmt]) -> ast.stmt:
-    caught = ast.ExceptHandler(_name("Exception"), LOCAL, handler)
+    caught = ast.ExceptHandler(loaded("Exception"), LOCAL, handler)
     return ast.Try(body or [ast.Pass()], [caught], [], [])
 
 
 def _call(function: str, value: ast.expr) -> ast.stmt:
-    return ast.Expr(ast.Call(_name(function), [value], []))
-
-
-def _name(name: str) -> ast.Name:
-    return ast.Name(name, ast.Load())
+    return ast.Expr(ast.Call(loaded(function), [value], []))

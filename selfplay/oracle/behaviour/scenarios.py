@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from selfplay.oracle.behaviour.borrowed import bound, of_a_runner, renamed
 from selfplay.oracle.rewriting.plain_tests import Plain
-from selfplay.oracle.rewriting.python_trees import Function, Owner, Test, find, parsed, unparsed
+from selfplay.oracle.rewriting.python_trees import Function, Owner, Test, find, loaded, parsed, unparsed
 from selfplay.oracle.rewriting.secret_names import secret_name
 
 _BEFORE, _AFTER = ("setUp", "setup_method"), ("tearDown",)
@@ -151,13 +151,13 @@ def _entry(function: Function, owner: Owner | None, file: _File) -> Function:
     known = {one.name: (one, None) for one in file.tree.body if isinstance(one, Function)}
     given = [ast.keyword(name, value) for name, value in _given(function, owner is not None, known)]
     if owner is None:
-        play: list[ast.stmt] = [ast.Return(ast.Call(_name(function.name), [], given))]
+        play: list[ast.stmt] = [ast.Return(ast.Call(loaded(function.name), [], given))]
         return _function(play)
     thing = ast.parse(owner.path, mode="eval").body
     methods = {one.name: one for one in owner.node.body if isinstance(one, Function)}
     steps: list[ast.stmt] = [ast.Assign([ast.Name("one", ast.Store())], ast.Call(thing, [], []))]
     steps += [ast.Expr(_of_one(name, methods[name])) for name in _BEFORE if name in methods]
-    result = ast.Call(ast.Attribute(_name("one"), function.name, ast.Load()), [], given)
+    result = ast.Call(ast.Attribute(loaded("one"), function.name, ast.Load()), [], given)
     after = [ast.Expr(_of_one(name, methods[name])) for name in _AFTER if name in methods]
     steps += [ast.Try([ast.Return(result)], [], [], list(after))] if after else [ast.Return(result)]
     return _function(steps)
@@ -168,7 +168,7 @@ def _of_one(name: str, method: Function) -> ast.Call:
     if isinstance(method, ast.AsyncFunctionDef):
         raise _NoScenario
     more = [ast.Constant(None) for _ in method.args.args[1:]]
-    return ast.Call(ast.Attribute(_name("one"), name, ast.Load()), [*more], [])
+    return ast.Call(ast.Attribute(loaded("one"), name, ast.Load()), [*more], [])
 
 
 def _given(
@@ -181,7 +181,7 @@ def _given(
         if one.arg in cases:
             yield one.arg, cases[one.arg]
         elif one.arg in known and not known[one.arg][0].args.args and _plain_fixture(known[one.arg][0]):
-            yield one.arg, ast.Call(_name(one.arg), [], [])
+            yield one.arg, ast.Call(loaded(one.arg), [], [])
         else:
             raise _NoScenario
 
@@ -217,7 +217,3 @@ def _function(body: list[ast.stmt]) -> Function:
     assert isinstance(made, ast.FunctionDef)
     made.body = body
     return made
-
-
-def _name(name: str) -> ast.Name:
-    return ast.Name(name, ast.Load())

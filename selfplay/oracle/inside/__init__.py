@@ -2,13 +2,12 @@
 except `shingles`, which both sides use to cut text in the same way."""
 
 from collections.abc import Mapping
-from importlib.resources import files
 from types import MappingProxyType
 
+from selfplay.program_texts import texts_in
 
-def text(name: str) -> str:
-    """The source of one of these programs."""
-    return files(__name__).joinpath(name).read_text(encoding="utf-8")
+text = texts_in(__name__)
+"""The text of one of these programs."""
 
 
 def apart(source: str, name: str, kept: Mapping[str, str] = MappingProxyType({}), file: str = "<string>") -> str:

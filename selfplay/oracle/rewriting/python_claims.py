@@ -8,6 +8,7 @@ import ast
 import secrets
 from collections.abc import Sequence
 
+from selfplay.oracle.rewriting.python_trees import loaded
 from selfplay.oracle.rewriting.secret_names import secret_name
 from selfplay.oracle.rewriting.variants import FAR
 from selfplay.plain_text import syntax_tree
@@ -128,7 +129,7 @@ class _Claims(ast.NodeTransformer):
         return self.found - 1 == self._which
 
     def _another(self, value: ast.expr, variant: int) -> ast.expr:
-        return ast.Call(ast.Name(self._other, ast.Load()), [value, ast.Constant(variant)], [])
+        return ast.Call(loaded(self._other), [value, ast.Constant(variant)], [])
 
     def visit_Assert(self, node: ast.Assert) -> ast.stmt:
         if not self._mine():
@@ -164,7 +165,7 @@ class _Claims(ast.NodeTransformer):
         if not self._mine():
             return node
         if name in RAISES:
-            node.args[0] = ast.Name(secrets.choice(_UNLIKELY), ast.Load())
+            node.args[0] = loaded(secrets.choice(_UNLIKELY))
         elif name in ("assertTrue", "assertFalse"):
             node.args[0] = ast.UnaryOp(ast.Not(), node.args[0])
         else:

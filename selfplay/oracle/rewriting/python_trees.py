@@ -33,6 +33,11 @@ def without(tree: ast.Module, gone: Collection[int]) -> ast.Module:
     return found
 
 
+def loaded(name: str) -> ast.Name:
+    """The value of a variable."""
+    return ast.Name(name, ast.Load())
+
+
 def unparsed(tree: ast.Module) -> str:
     """The tree as text. Raises `RecursionError` if it is nested too deeply to be unparsed."""
     return ast.unparse(ast.fix_missing_locations(tree)).encode("utf-8", "backslashreplace").decode() + "\n"

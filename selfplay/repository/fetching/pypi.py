@@ -6,7 +6,6 @@ Commits are dated from a fixed day, not from upload times, which some indexes la
 on every machine.
 """
 
-import hashlib
 from contextlib import AbstractContextManager
 from datetime import UTC
 from pathlib import Path
@@ -22,6 +21,7 @@ from pypi_simple import (
 )
 from pypi_simple.errors import DigestMismatchError, NoDigestsError
 
+from selfplay.checksums import sha256_of
 from selfplay.formatting import Say
 from selfplay.repository.errors import SourceError
 from selfplay.repository.fetching.gitdir import GitDir
@@ -180,7 +180,7 @@ def _download(client: PyPISimple, package: DistributionPackage, downloads: Path,
         raise SourceError(f"{package.filename}: the package index states no SHA-256 for it")
     name = Path(package.filename).name
     kept = downloads / f"{expected[:16]}-{name}"
-    if kept.is_file() and _sha256(kept) == expected:
+    if kept.is_file() and sha256_of(kept) == expected:
         return kept
     with scratch(downloads) as folder:
         try:
@@ -191,8 +191,3 @@ def _download(client: PyPISimple, package: DistributionPackage, downloads: Path,
         except (requests.RequestException, DigestMismatchError, NoDigestsError) as error:
             raise SourceError(f"{package.filename} cannot be downloaded: {error}") from error
     return kept
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()

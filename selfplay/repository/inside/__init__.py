@@ -5,10 +5,10 @@ They run on the project's interpreter, which may be older than ours, and import 
 
 from pathlib import Path
 
+from selfplay.program_texts import texts_in
 
-def text(name: str) -> str:
-    """The source of one of these programs."""
-    return Path(__file__).with_name(name).read_text(encoding="utf-8")
+text = texts_in(__name__)
+"""The text of one of these programs."""
 
 
 def path(name: str) -> Path:

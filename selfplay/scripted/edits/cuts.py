@@ -7,6 +7,7 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from selfplay.patches.lines import split_lines
 from selfplay.plain_text import syntax_tree
 
 UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
@@ -83,15 +84,6 @@ def line_end(text: str) -> str:
     return "\r\n" if text.partition("\n")[0].endswith("\r") else "\n"
 
 
-def split_lines(text: str) -> list[str]:
-    """Lines with their ends, counted as git and Python's parser count them (a form feed or U+2028 ends no line).
-
-    The two differ on a lone CR, which the survey therefore keeps out.
-    """
-    parts = text.split("\n")
-    return [f"{part}\n" for part in parts[:-1]] + ([parts[-1]] if parts[-1] else [])
-
-
 def change(path: str, text: str, cuts: Sequence[Cut]) -> PlantedChange | None:
     """The change these cuts make; None when the result does not parse or is the same program."""
     after = apply_cuts(text, cuts)
@@ -129,9 +121,9 @@ def replaced(number: int, start: int, end: int, text: str, what: str, lines: Seq
 def cuts_between(head: str, merged: str) -> tuple[Cut, ...]:
     """What turns HEAD into `merged`, as cuts of HEAD."""
     before, after = split_lines(head), split_lines(merged)
-    same = _common(before, after)
+    same = in_common(before, after)
     shorter = min(len(before), len(after)) - same
-    ending = min(_common(before[::-1], after[::-1]), shorter)
+    ending = min(in_common(before[::-1], after[::-1]), shorter)
     old, new = before[same : len(before) - ending], after[same : len(after) - ending]
     if len(old) * len(new) > MOST_COMPARED:
         return (Cut(same + 1, same + len(old), tuple(line.rstrip("\n") for line in new)),)
@@ -143,8 +135,8 @@ def cuts_between(head: str, merged: str) -> tuple[Cut, ...]:
     )
 
 
-def _common(one: Sequence[str], other: Sequence[str]) -> int:
-    """The number of lines that two texts have in common at their beginning."""
+def in_common(one: Sequence[str], other: Sequence[str]) -> int:
+    """The number of lines of two texts, or of letters of two words, that are the same at their beginning."""
     pairs = enumerate(zip(one, other, strict=False))
     return next((n for n, (a, b) in pairs if a != b), min(len(one), len(other)))
 

@@ -10,8 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from selfplay.believable.blocks import parsed
+from selfplay.patches.lines import split_lines
 from selfplay.repository.suites.pytest_suite import file_of
-from selfplay.scripted.edits.cuts import UNREADABLE, Cut, indent_of, split_lines
+from selfplay.scripted.edits.cuts import UNREADABLE, Cut, indent_of
 from selfplay.scripted.edits.names import Function
 
 

@@ -14,10 +14,11 @@ from pathlib import Path
 from selfplay.believable.product import is_product
 from selfplay.formatting import Say
 from selfplay.patches import is_test_file
+from selfplay.patches.lines import split_lines
 from selfplay.plain_text import text_below
 from selfplay.repository import Prepared, Suite
 from selfplay.sandbox import Backend
-from selfplay.scripted.edits.cuts import Cut, is_of_moderate_size, split_lines, trees_of
+from selfplay.scripted.edits.cuts import Cut, is_of_moderate_size, trees_of
 from selfplay.scripted.edits.names import Function, outermost_functions
 from selfplay.scripted.injector.index import Index
 from selfplay.scripted.injector.survey_cache import keep, kept, place_of

@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterator
 from selfplay.believable import BelievableRules, faults
 from selfplay.believable.blocks import Function, parsed, statements
 from selfplay.believable.names import loose_ends
+from selfplay.patches.lines import split_lines
 from selfplay.scripted.edits.cuts import (
     UNREADABLE,
     Cut,
@@ -16,7 +17,6 @@ from selfplay.scripted.edits.cuts import (
     apply_cuts,
     cuts_between,
     first_line,
-    split_lines,
     with_comments,
     without_gap,
 )

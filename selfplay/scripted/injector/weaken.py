@@ -15,6 +15,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from selfplay.patches.lines import split_lines
 from selfplay.plain_text import syntax_tree
 from selfplay.scripted.edits.cuts import (
     Cut,
@@ -23,7 +24,6 @@ from selfplay.scripted.edits.cuts import (
     cuts_between,
     first_line,
     indent_of,
-    split_lines,
     with_comments,
 )
 from selfplay.scripted.edits.names import Function

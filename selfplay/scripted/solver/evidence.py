@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from selfplay.patches import is_test_file
-from selfplay.scripted.edits.cuts import is_of_moderate_size, split_lines, trees_of
+from selfplay.patches.lines import split_lines
+from selfplay.scripted.edits.cuts import is_of_moderate_size, trees_of
 from selfplay.scripted.edits.names import Function, outermost_functions, without_docstring
 from selfplay.scripted.solver.reports import Looked, SeenCall, SeenTest, TracedRun
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from selfplay.patches import is_test_file
-from selfplay.scripted.edits.cuts import Cut, first_line, indent_of
+from selfplay.scripted.edits.cuts import Cut, first_line, in_common, indent_of
 from selfplay.scripted.edits.names import Function, parameters, without_docstring
 from selfplay.scripted.solver.evidence import CodePlace, Evidence, is_stub
 from selfplay.scripted.solver.guards import starts_line
@@ -57,15 +57,9 @@ def _likeness(function: Function, place: CodePlace, near: bool) -> float:
 @lru_cache(maxsize=100_000)
 def alike(one: str, other: str) -> float:
     """How similar two names are, 0 to 1: by their beginnings, their ends, and their words."""
-    ends = max(_common(one, other), _common(one[::-1], other[::-1]))
+    ends = max(in_common(one, other), in_common(one[::-1], other[::-1]))
     words, others = (set(re.findall(r"[A-Z]?[a-z0-9]+|[A-Z]+", name)) for name in (one, other))
     return max(2 * ends / (len(one) + len(other)), len(words & others) / max(1, len(words | others)))
-
-
-def _common(one: str, other: str) -> int:
-    """The length of the common prefix, in letters."""
-    pairs = enumerate(zip(one, other, strict=False))
-    return next((n for n, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
 def _body(evidence: Evidence, path: str, function: Function) -> list[str]:

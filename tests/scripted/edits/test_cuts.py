@@ -1,6 +1,5 @@
-import pytest
-
-from selfplay.scripted.edits.cuts import Cut, apply_cuts, change, split_lines, with_comments
+from selfplay.patches.lines import split_lines
+from selfplay.scripted.edits.cuts import Cut, apply_cuts, change, with_comments
 
 
 def test_cuts_replace_lines_and_keep_all_others_byte_for_byte() -> None:
@@ -18,12 +17,6 @@ def test_an_insertion_and_a_cut_at_one_line_do_not_eat_each_other() -> None:
 def test_new_lines_end_as_the_lines_of_the_file_do() -> None:
     assert apply_cuts("a\r\nb\r\nc\r\n", [Cut(2, 2, ("B", "kept\r"))]) == "a\r\nB\r\nkept\r\nc\r\n"
     assert apply_cuts("a\nb\r\nc\n", [Cut(2, 2, ("B",))]) == "a\nB\nc\n"
-
-
-@pytest.mark.parametrize("text", ["", "\n", "a", "a\n", "a\r\nb", "\x0ca\x0b\u2028b\n\n"])
-def test_lines_put_together_are_the_text(text: str) -> None:
-    assert "".join(split_lines(text)) == text
-    assert len(split_lines(text)) == text.count("\n") + (not text.endswith("\n") and bool(text))
 
 
 def test_sizes_and_overlaps() -> None:

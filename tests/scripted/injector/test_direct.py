@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from selfplay.scripted.edits.cuts import apply_cuts, split_lines
+from selfplay.patches.lines import split_lines
+from selfplay.scripted.edits.cuts import apply_cuts
 from selfplay.scripted.edits.names import outermost_functions
 from selfplay.scripted.injector.direct import direct_cuts
 

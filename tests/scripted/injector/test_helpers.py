@@ -3,7 +3,8 @@ from textwrap import dedent
 
 import pytest
 
-from selfplay.scripted.edits.cuts import Cut, apply_cuts, split_lines
+from selfplay.patches.lines import split_lines
+from selfplay.scripted.edits.cuts import Cut, apply_cuts
 from selfplay.scripted.edits.names import Function, outermost_functions
 from selfplay.scripted.injector.helpers import helper_cuts, override_cuts
 from selfplay.scripted.injector.index import Index

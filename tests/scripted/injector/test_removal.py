@@ -6,7 +6,8 @@ from textwrap import dedent
 
 import pytest
 
-from selfplay.scripted.edits.cuts import Cut, apply_cuts, split_lines
+from selfplay.patches.lines import split_lines
+from selfplay.scripted.edits.cuts import Cut, apply_cuts
 from selfplay.scripted.edits.names import CodeNames, Function, outermost_functions
 from selfplay.scripted.injector.removal import compose, removal_cuts
 

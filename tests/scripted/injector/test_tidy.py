@@ -1,6 +1,7 @@
 """What a removal leaves behind goes with it, and what cannot be made believable is no change."""
 
-from selfplay.scripted.edits.cuts import Cut, PlantedChange, apply_cuts, change, cuts_between, split_lines
+from selfplay.patches.lines import split_lines
+from selfplay.scripted.edits.cuts import Cut, PlantedChange, apply_cuts, change, cuts_between
 from selfplay.scripted.injector.tidy import tidied
 
 TEXT = """

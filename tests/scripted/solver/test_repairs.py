@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 import pytest
 from scripted.solver.shop import evidence, failed, place, program
 
-from selfplay.scripted.edits.cuts import split_lines
+from selfplay.patches.lines import split_lines
 from selfplay.scripted.edits.names import outermost_functions
 from selfplay.scripted.injector.direct import direct_cuts
 from selfplay.scripted.injector.mutations import subtle_cuts

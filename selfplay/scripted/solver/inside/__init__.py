@@ -1,8 +1,6 @@
 """What the solver runs inside its sandbox, on the repository's own interpreter. Read as text, never imported."""
 
-from importlib.resources import files
+from selfplay.program_texts import texts_in
 
-
-def text(name: str) -> str:
-    """The source of one of these programs."""
-    return files(__name__).joinpath(name).read_text(encoding="utf-8")
+text = texts_in(__name__)
+"""The text of one of these programs."""
