@@ -1,11 +1,11 @@
-"""The package stays readable: no long file, no long function."""
+"""The package stays readable: no long file, no long function, no long list of parameters."""
 
 import ast
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 FILES = sorted([*ROOT.glob("selfplay/**/*.py"), *ROOT.glob("validators/*.py")])
-MOST_FILE, MOST_FUNCTION = 250, 50
+MOST_FILE, MOST_FUNCTION, MOST_PARAMETERS = 250, 50, 7
 LONGER = {
     "selfplay/cli/sft.py: sft": "its options, one a line",
     "selfplay/rl/credit/table.py: rules_of_credit": "a table",
@@ -30,6 +30,27 @@ def test_no_function_is_too_long_to_hold_in_mind() -> None:
                 if lines > MOST_FUNCTION:
                     long[f"{file.relative_to(ROOT)}: {node.name}"] = lines
     assert long.keys() == LONGER.keys()
+
+
+MORE = {
+    "selfplay/repository/prepare.py: prepare": "public, each an option with a default",
+    "selfplay/repository/fetching/gitdir.py: run": "options of one git command, with defaults",
+    "selfplay/repository/suites/pytest_suite.py: render_script": "settings of one script, with defaults",
+    "selfplay/subprocesses.py: start": "those of subprocess.Popen",
+    "selfplay/train/attention.py: packed_attention": "transformers calls it",
+}
+"""Functions with more parameters, and why they have them. Those of `cli` are the options of commands."""
+
+
+def test_no_function_takes_more_than_one_can_tell_apart() -> None:
+    more = set()
+    for file in FILES:
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and "cli" not in file.parts:
+                given = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+                if len([one for one in given if one.arg not in ("self", "cls")]) > MOST_PARAMETERS:
+                    more.add(f"{file.relative_to(ROOT)}: {node.name}")
+    assert more == MORE.keys()
 
 
 TWICE = {"SelfPlayEnv": "the name by which two trainers of others know it"}

@@ -58,19 +58,26 @@ Solve = Callable[[ReadyBug, int], Awaitable[Finished]]
 """Makes the attempt of a number at a bug."""
 
 
+@dataclass(frozen=True)
+class AttemptPlay:
+    """How attempts are played: `places` at a time; a `control` makes them itself, else `solve`, or if that is None the
+    run's player here. `elsewhere`: on other machines, about which an idle sandbox here says nothing."""
+
+    places: int
+    control: Control | None = None
+    solve: Solve | None = None
+    elsewhere: bool = False
+
+
 async def play_attempts(
     run: SolverRun,
-    control: Control | None,
     pool: Curriculum,
     jobs: Sequence[Job],
-    places: int,
+    how: AttemptPlay,
     told: Callable[[Attempt], None],
     say: Say,
-    solve: Solve | None = None,
-    elsewhere: bool = False,
 ) -> dict[tuple[str, int], str]:
-    """Play the attempts and store each one. Returns (bug, number) -> why, for those that could not be played. `solve`:
-    makes an attempt. `elsewhere`: on other machines, about which an idle sandbox here says nothing.
+    """Play the attempts and store each one. Returns (bug, number) -> why, for those that could not be played.
 
     An attempt that could not be played (a full disk, a bug whose original fails its tests) is reported and not counted:
     running the same command again plays it, unless it is set aside.
@@ -79,16 +86,16 @@ async def play_attempts(
     """
 
     async def play(job: Job) -> Played:
-        return await _or_why_not(_played(run, control, *job) if solve is None else solve(*job), *job)
+        return await _or_why_not(how.solve(*job) if how.solve else _played(run, how.control, *job), *job)
 
     def unplayed(job: Job, error: SelfplayError) -> Played:
         return _unplayed(run, *job, error)
 
     failed: dict[str, str] = {}
     why: dict[tuple[str, int], str] = {}
-    idle_check = None if elsewhere else idle_check_in(run.seats, run.workers)
+    idle_check = None if how.elsewhere else idle_check_in(run.seats, run.workers)
     losses = Retries(unplayed, idle_check, pool.lost.count_again)
-    async with aclosing(many(_passing_over(jobs, failed), play, places, losses)) as attempts:
+    async with aclosing(many(_passing_over(jobs, failed), play, how.places, losses)) as attempts:
         async for (ready, number), found in attempts:
             if isinstance(found, SetAside):
                 why[ready.bug.id, number] = found.why

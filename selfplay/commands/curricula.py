@@ -142,13 +142,13 @@ def _made(
 ) -> str:
     """Make the bugs of one repository. Returns why no more were made."""
     pool.settle_repository(order.source, repository_settings(order))
-    prepared, suite = prepared_source(order, pool, backend, watcher)
-    player, chances = player_for(order, player, prepared, suite, watcher.say, backend, pool.lost.count_again)
+    repository = prepared_source(order, pool, backend, watcher)
+    player, chances = player_for(order, player, *repository, watcher.say, backend, pool.lost.count_again)
     if chances.why_not:
         return chances.why_not
     order = planned(order, pool, chances, watcher.say)
     watcher.expect(order.bugs, f"making bugs of {order.source}")
-    return runner.run(played(order, pool, prepared, suite, backend, player, watcher, meter))
+    return runner.run(played(order, pool, repository, backend, player, watcher, meter))
 
 
 def record_failure(pool: Curriculum, repository: str, error: Exception) -> str:

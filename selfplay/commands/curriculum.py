@@ -26,7 +26,7 @@ from selfplay.curriculum.summary import summarise, write_summary
 from selfplay.curriculum.trust import Wish, allow
 from selfplay.errors import SelfplayError
 from selfplay.formatting import Say, count, spoken, tally
-from selfplay.repository import NoTests, Prepared, Suite, measure_suite, prepare, write_original
+from selfplay.repository import MeasuredRepository, NoTests, Prepared, Suite, measure_suite, prepare, write_original
 from selfplay.repository.network.hosts import host_names
 from selfplay.rollout.bug_record import Origin
 from selfplay.rollout.injector import InjectorRun, strategies_of
@@ -70,7 +70,7 @@ def run_curriculum(order: Order, backend: Backend, watcher: CurriculumWatcher) -
         runner = stack.enter_context(asyncio.Runner())
         stack.callback(lambda: runner.run(player.close()))
         runner.run(player.open(watcher.say))
-        prepared, suite = prepared_source(order, pool, backend, watcher)
+        prepared, suite = repository = prepared_source(order, pool, backend, watcher)
         meter.begin("bugs")
         player, chances = player_for(order, player, prepared, suite, watcher.say, backend, pool.lost.count_again)
         reason = chances.why_not or "interrupted"
@@ -78,7 +78,7 @@ def run_curriculum(order: Order, backend: Backend, watcher: CurriculumWatcher) -
             if not chances.why_not:
                 order = planned(order, pool, chances, watcher.say)
                 watcher.expect(order.bugs, "making bugs")
-                reason = runner.run(played(order, pool, prepared, suite, backend, player, watcher, meter))
+                reason = runner.run(played(order, pool, repository, backend, player, watcher, meter))
         except SelfplayError as error:
             reason = error.message
             raise
@@ -90,9 +90,7 @@ def run_curriculum(order: Order, backend: Backend, watcher: CurriculumWatcher) -
     return summary
 
 
-def prepared_source(
-    order: Order, pool: Curriculum, backend: Backend, watcher: CurriculumWatcher
-) -> tuple[Prepared, Suite]:
+def prepared_source(order: Order, pool: Curriculum, backend: Backend, watcher: CurriculumWatcher) -> MeasuredRepository:
     """The repository and its measured suite. Runs in the main thread, outside the event loop, so that Ctrl-C ends
     it."""
     lost = pool.lost.count_again
@@ -107,7 +105,7 @@ def prepared_source(
     )
     anew, target = not pool.episodes.finished(order.source), pool.episodes.original(order.source)
     again(lambda: keep_original(lambda place: write_original(prepared, place, backend), target, anew), lost)
-    return prepared, suite
+    return MeasuredRepository(prepared, suite)
 
 
 def estimate(suite: Suite, order: Order) -> str:
@@ -180,15 +178,14 @@ def allow_typed(order: Order, tree_hash: str, source: str, hosts: Iterable[str])
 async def played(
     order: Order,
     pool: Curriculum,
-    prepared: Prepared,
-    suite: Suite,
+    repository: MeasuredRepository,
     backend: Backend,
     player: Player,
     watcher: CurriculumWatcher,
     meter: CostMeter,
 ) -> str:
     """Make the bugs of a repository and, if asked, attempt them. Returns why no more bugs were made."""
-    seats = SandboxPool(backend)
+    (prepared, suite), seats = repository, SandboxPool(backend)
     with Workers(one_per_core(order.workers)) as workers, relaxed_gc():
         run = InjectorRun(
             repository=order.source,

@@ -17,7 +17,7 @@ from selfplay.artifact import ArtifactError, Bug
 from selfplay.artifact.environment import recorded_environment
 from selfplay.commands import cleanup
 from selfplay.commands.attemptable_bugs import ready_bugs
-from selfplay.commands.attempts import missing, play_attempts
+from selfplay.commands.attempts import AttemptPlay, missing, play_attempts
 from selfplay.commands.promoting import promoted
 from selfplay.curriculum import Attempt, Curriculum, CurriculumError, open_existing
 from selfplay.curriculum.stored_bugs import original_of, wishes
@@ -209,7 +209,7 @@ async def solve_pool(
     watcher.expect(len(jobs), f"attempting {count(len(bugs), 'bug')}")
     control = control_named(run.policy)
     places = run.workers.count if control else run.player.episodes or run.workers.count
-    await play_attempts(run, control, pool, jobs, places, watcher.attempt, watcher.say)
+    await play_attempts(run, pool, jobs, AttemptPlay(places, control), watcher.attempt, watcher.say)
     if per_parent:
         watcher.say("looking for second-order bugs among the failed attempts")
         await promoted(run, pool, bugs, per_parent, watcher.say)

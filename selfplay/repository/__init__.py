@@ -12,13 +12,14 @@ from selfplay.repository.errors import (
     SourceError,
 )
 from selfplay.repository.prepare import prepare, rebuild, write_original
-from selfplay.repository.prepared import Prepared, Suite
+from selfplay.repository.prepared import MeasuredRepository, Prepared, Suite
 from selfplay.repository.suites import runners
 from selfplay.repository.suites.suite import measure_suite
 
 __all__ = [
     "BuildFailed",
     "CacheError",
+    "MeasuredRepository",
     "NoInterpreter",
     "NoPassingTests",
     "NoTests",

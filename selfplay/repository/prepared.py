@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from selfplay.sandbox import Mount, World
 
@@ -70,3 +70,10 @@ class Suite:
     @property
     def excluded(self) -> tuple[str, ...]:
         return tuple(sorted({*self.failing, *self.flaky}))
+
+
+class MeasuredRepository(NamedTuple):
+    """A prepared repository with its measured suite."""
+
+    prepared: Prepared
+    suite: Suite

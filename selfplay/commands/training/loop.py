@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from selfplay.agent.chat_format import ChatFormat
-from selfplay.commands.attempts import lost_attempt, play_attempts
+from selfplay.commands.attempts import AttemptPlay, lost_attempt, play_attempts
 from selfplay.commands.injections import Injector, stored_injections
 from selfplay.commands.storing import store_attempt
 from selfplay.commands.training.bugs import ReadyBugs
@@ -164,9 +164,9 @@ class Training:
             who = self.opponent.plays if self.opponent is not None and ready.bug.id in opposed else plays
             return await who.solve(homes[ready.bug.id], ready, number, step)
 
+        how = AttemptPlay(plays.places, solve=solve, elsewhere=plays.elsewhere)
         for _ in range(TRIES):
-            jobs = self._playable(attempts)
-            why |= await play_attempts(solving, None, self.pool, jobs, plays.places, tell, say, solve, plays.elsewhere)
+            why |= await play_attempts(solving, self.pool, self._playable(attempts), how, tell, say)
         aside = self.pool.lost.unplayed()
         for bug, number in sorted(set(attempts) - self.pool.attempts.stored(TRAINING, attempts)):
             known = aside.get(attempt_job_name(bug, TRAINING, number), "its bug could not be attempted")

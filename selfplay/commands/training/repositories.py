@@ -21,11 +21,11 @@ from selfplay.loop.config import TrainConfig
 from selfplay.loop.errors import TrainingError
 from selfplay.loop.ledger import Ledger, Planned
 from selfplay.loop.schedule import Injected, drawn, first_injection, groups_of, in_vain, injections
-from selfplay.repository import Prepared, Suite
+from selfplay.repository import MeasuredRepository, Suite
 from selfplay.sandbox import Backend
 from selfplay.scripted.injector.impossible import too_few_tests
 
-Measured = dict[str, tuple[Prepared, Suite]]
+Measured = dict[str, MeasuredRepository]
 """Repository -> its prepared tree and measured suite."""
 
 
@@ -50,10 +50,10 @@ def prepared_sources(
     found: Measured = {}
     for order in orders:
         try:
-            prepared, suite = prepared_source(order, pool, backend, watcher)
+            repository = prepared_source(order, pool, backend, watcher)
             if injects:
-                refuse_too_few_tests(order, suite)
-            found[order.source] = prepared, suite
+                refuse_too_few_tests(order, repository.suite)
+            found[order.source] = repository
             ledger.usable(order.source)
         except SelfplayError as error:
             of_the_pool = isinstance(error, CurriculumError) and not isinstance(error, OtherSettings)

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from selfplay.repository.errors import BadStream, BuildFailed, TooLarge
-from selfplay.repository.files.unpack import StreamBounds, Unpacked, Where, bring_out
+from selfplay.repository.files.unpack import Inside, StreamBounds, Unpacked, Where, bring_out
 from selfplay.sandbox import MIB, Backend, Limits, Sandbox, SandboxError, SandboxLost
 
 MOST_ENTRIES = 250_000
@@ -35,12 +35,12 @@ class BuildResults:
     ) -> Unpacked:
         """Bring `folder` inside into the folder `name` of the staging; `what`: its name for the user.
 
-        `where` and `listing`: as for `bring_out`; `given`: its owner becomes the sandboxes' user, who may change it.
-        Raises `BuildFailed`.
+        `where`: as for `bring_out`; `listing`: as in `Inside`; `given`: its owner becomes the sandboxes' user, who may
+        change it. Raises `BuildFailed`.
         """
         with self._explained(what):
             result = bring_out(
-                sandbox, folder, self.staging / name, self._left, python=self.backend.python, listing=listing,
+                Inside(sandbox, folder, self.backend.python, listing), self.staging / name, self._left,
                 places=self.places, owner=self.backend.owner() if given else None, where=where,
             )  # fmt: skip
         self._left = self._left.less(result)

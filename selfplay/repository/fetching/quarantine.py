@@ -31,7 +31,7 @@ from selfplay.repository.fetching.reading import (
     decoded,
     encoded,
 )  # fmt: skip
-from selfplay.repository.files.unpack import StreamBounds, bring_out
+from selfplay.repository.files.unpack import Inside, StreamBounds, bring_out
 from selfplay.sandbox import MIB, Backend, Completed, Limits, Mount, Sandbox, World, open_backend
 from selfplay.sandbox.kill_detection import believed_here
 from selfplay.sandbox.machine import fitting
@@ -98,7 +98,7 @@ class Quarantine:
 
     def _bring(self, folder: str, target: Path, owner: tuple[int, int] | None) -> None:
         target.mkdir(exist_ok=True)
-        done = bring_out(self.sandbox, folder, target, LAYER_BOUNDS, python=self.python, owner=owner)
+        done = bring_out(Inside(self.sandbox, folder, self.python), target, LAYER_BOUNDS, owner=owner)
         if done.left_out:
             raise SourceError(f"{self.shown} has links that lead out of it: {', '.join(done.dropped)}")
 

@@ -7,10 +7,8 @@ names a repository on one of a few well-known hosts, and it is logged.
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
-from selfplay.formatting import Say
 from selfplay.repository.detection.declared import repository_url
 from selfplay.repository.errors import NoTests, SourceError
 from selfplay.repository.fetching.fetch import reading
@@ -19,7 +17,7 @@ from selfplay.repository.fetching.quarantine import Quarantine
 from selfplay.repository.fetching.reading import SourceFound
 from selfplay.repository.fetching.source import GitSource, PypiSource, Source
 from selfplay.repository.fetching.transport import located
-from selfplay.sandbox import Backend
+from selfplay.repository.workshop import Workshop
 
 MAYBE_TESTS = re.compile(r"(?:.*/)?(?:tests?/.*|test[^/]*\.py|[^/]*_tests?\.py)", re.IGNORECASE | re.DOTALL)
 HELPERS = re.compile(r"(?:.*/)?(?:testing|test_?client|test_?utils?|test_?helpers?)\.py", re.IGNORECASE | re.DOTALL)
@@ -37,42 +35,37 @@ TAGS = (
 )
 
 
-@dataclass(frozen=True)
-class Where:
-    """How sources are read: the sandboxes, a working folder, the kept downloads, and the progress callback."""
-
-    backend: Backend
-    work: Path
-    downloads: Path
-    progress: Say
-
-
 @contextmanager
 def reading_tested(
-    source: Source, where: Where, releases: int, *, as_it_is: bool = False
+    source: Source, workshop: Workshop, releases: int, *, as_it_is: bool = False
 ) -> Iterator[tuple[str, SourceFound, Quarantine]]:
     """The source's name for messages, what it contains, and its sandbox; for a release without tests, its repository's.
     `as_it_is`: never use the repository. Raises `SourceError`, and `NoTests` if the release names no repository."""
-    with _read(source, where, where.work, releases) as (found, inside):
+    with _read(source, workshop, workshop.work, releases) as (found, inside):
         if as_it_is or not isinstance(source, PypiSource) or may_hold_tests(found.tracked, found.plan.language):
             yield str(source), found, inside
             return
         home = home_of(source, found)
         name, version = source.name, found.version or found.revision
-    folder = where.work / "repository"
+    folder = workshop.work / "repository"
     folder.mkdir()
     folder.chmod(0o711)
     elsewhere = at_tag(GitDir.create(folder / "tags"), home, name, version)
-    where.progress(f"the sdist of {name} {version} holds no tests: its repository is taken, {elsewhere}")
-    with _read(elsewhere, where, folder, releases) as (found, inside):
+    workshop.progress(f"the sdist of {name} {version} holds no tests: its repository is taken, {elsewhere}")
+    with _read(elsewhere, workshop, folder, releases) as (found, inside):
         yield str(elsewhere), found, inside
 
 
 def _read(
-    source: Source, where: Where, work: Path, releases: int
+    source: Source, workshop: Workshop, work: Path, releases: int
 ) -> AbstractContextManager[tuple[SourceFound, Quarantine]]:
     return reading(
-        source, backend=where.backend, work=work, downloads=where.downloads, releases=releases, progress=where.progress
+        source,
+        backend=workshop.backend,
+        work=work,
+        downloads=workshop.downloads,
+        releases=releases,
+        progress=workshop.progress,
     )
 
 

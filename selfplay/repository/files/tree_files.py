@@ -13,7 +13,7 @@ from selfplay.repository.errors import SourceError
 from selfplay.repository.fetching.fetch import reading, reading_tree
 from selfplay.repository.fetching.gitdir import AUTHOR, EPOCH, RAW_ATTRIBUTES, SETTINGS, UNASKED, settings_env
 from selfplay.repository.fetching.source import GitSource, PathSource, parse_source
-from selfplay.repository.files.unpack import StreamBounds, bring_out
+from selfplay.repository.files.unpack import Inside, StreamBounds, bring_out
 from selfplay.sandbox import MIB, WORKDIR, Backend, Sandbox
 from selfplay.sandbox.owners import scratch
 
@@ -64,7 +64,7 @@ def take_tree(source: str, commit: str, folder: Path, backend: Backend) -> None:
 def bring_tree_out(sandbox: Sandbox, folder: Path, python: str) -> None:
     """Write the files of a sandbox's tree into `folder`, without git data. Raises `BadStream`."""
     bring_out(
-        sandbox, WORKDIR, folder, LARGEST_TREE, python=python,
+        Inside(sandbox, WORKDIR, python), folder, LARGEST_TREE,
         where=lambda header: None if b".git" in header.names else header.path,
     )  # fmt: skip
 

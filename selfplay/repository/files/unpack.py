@@ -56,25 +56,34 @@ Where = Callable[[Header], bytes | None]
 """Maps an entry to its path below the folder; None leaves it out."""
 
 
+@dataclass(frozen=True)
+class Inside:
+    """The folder `folder` in a sandbox, or only the files that `listing` names, a file inside with null-terminated
+    paths. `python`: an interpreter inside."""
+
+    sandbox: Sandbox
+    folder: str
+    python: str
+    listing: str | None = None
+
+
 def bring_out(
-    sandbox: Sandbox,
-    folder: str,
+    source: Inside,
     target: Path,
     bounds: StreamBounds,
     *,
-    python: str,
-    listing: str | None = None,
     places: tuple[str, ...] = (),
     owner: tuple[int, int] | None = None,
     where: Where | None = None,
 ) -> Unpacked:
-    """Copy the folder `folder` inside, or only the files that `listing` names, into `target`, an existing folder.
+    """Copy what is inside into `target`, an existing folder.
 
-    `python`: an interpreter inside; `listing`: a file inside with null-terminated paths; the others are as for
-    `unpack`. Raises `BadStream`, and `SandboxError` when the folder cannot be read or the sandbox is gone.
+    The others are as for `unpack`. Raises `BadStream`, and `SandboxError` when the folder cannot be read or the sandbox
+    is gone.
     """
-    command = [python, "-I", "-S", "-B", "-c", inside.text("pack.py"), folder, *([listing] if listing else [])]
-    with sandbox.stream(command, timeout=PACK_SECONDS) as stream:
+    named = [source.folder, source.listing] if source.listing else [source.folder]
+    command = [source.python, "-I", "-S", "-B", "-c", inside.text("pack.py"), *named]
+    with source.sandbox.stream(command, timeout=PACK_SECONDS) as stream:
         return unpack(stream, target, bounds, places=places, owner=owner, where=where)
 
 

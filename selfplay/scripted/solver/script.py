@@ -140,15 +140,11 @@ class _ScriptedAttempt:
         if not repairs:
             return []
         still = [test.id for test in evidence.failing]
-        ids = [*still, *(test for test in wanted if test not in still)]
-        each, waits = most_seconds(evidence)
-        warm = near(evidence.passing, ids[0])
+        mended = [test for test in wanted if test not in still]
+        limits = steps.TrialLimits(seconds, *most_seconds(evidence))
+        warm = near(evidence.passing, [*still, *mended][0])
         try:
-            return (
-                yield from steps.try_out(
-                    repairs, ids, len(still), self.files, warm=warm, seconds=seconds, each=each, waits=waits
-                )
-            )
+            return (yield from steps.try_out(repairs, still, mended, self.files, warm=warm, limits=limits))
         except Stuck:  # a repair crashed pytest: its steps say so, and the attempt still submits
             return []
 

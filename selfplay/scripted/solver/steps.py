@@ -101,37 +101,45 @@ def look(files: Sequence[str], trace_seconds: float = 4.0) -> Script[Looked]:
     return report
 
 
+@dataclass(frozen=True)
+class TrialLimits:
+    """`core_seconds` of all repairs together; of one repair `each` core seconds, and `waits` seconds by the clock."""
+
+    core_seconds: float
+    each: float
+    waits: float
+
+
 def try_out(
     repairs: Sequence[Repair],
     failing: Sequence[str],
-    still: int,
+    mended: Sequence[str],
     files: Sequence[str],
     *,
     warm: Sequence[str],
-    seconds: float,
-    each: float,
-    waits: float,
+    limits: TrialLimits,
 ) -> Script[list[TriedRepair]]:
-    """Try the repairs in order until one is clean or `seconds` of a core are used up. Of `failing`, the first `still`
-    fail now."""
+    """Try the repairs in order until one is clean or the limit of all is reached. `failing` fail now, `mended` failed
+    before; a clean repair makes all of them pass."""
+    wanted = [*failing, *mended]
     job = {
         "do": "try",
         "candidates": [
             [[path, cut.start, cut.end, list(cut.lines)] for path, cut in repair.edits] for repair in repairs
         ],
-        "failing": list(failing),
-        "screen": screen(failing[:still]),
+        "failing": wanted,
+        "screen": screen(failing),
         "warm": list(warm),
-        "seconds": seconds,
-        "each": each,
-        "waits": waits,
+        "seconds": limits.core_seconds,
+        "each": limits.each,
+        "waits": limits.waits,
         "enough": 1,
         "suite_seconds": 15.0,
     }
-    report = yield from _job(Results, job, files, min(MOST_SECONDS, WAITS * seconds + 55))
+    report = yield from _job(Results, job, files, min(MOST_SECONDS, WAITS * limits.core_seconds + 55))
     if any(result.number not in range(len(repairs)) for result in report.results):
         raise Stuck("the report names a repair that was not tried")
-    return [_tried(repairs[result.number], result, len(failing)) for result in report.results]
+    return [_tried(repairs[result.number], result, len(wanted)) for result in report.results]
 
 
 def screen(failing: Sequence[str], most: int = 6) -> list[str]:

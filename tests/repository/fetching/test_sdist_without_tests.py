@@ -13,8 +13,9 @@ from repository_fixtures import git
 from selfplay.repository import NoTests, SourceError
 from selfplay.repository.fetching import sdist_without_tests
 from selfplay.repository.fetching.gitdir import GitDir
-from selfplay.repository.fetching.sdist_without_tests import Where, at_tag, may_hold_tests, reading_tested
+from selfplay.repository.fetching.sdist_without_tests import at_tag, may_hold_tests, reading_tested
 from selfplay.repository.fetching.source import GitSource, parse_source
+from selfplay.repository.workshop import Workshop
 from selfplay.sandbox import Backend
 
 HOME = "https://github.com/demo-4711/demo"
@@ -43,8 +44,8 @@ def read(metadata: str, backend: Backend, folder: Path, monkeypatch: pytest.Monk
         for name in ("UV_DEFAULT_INDEX", "UV_INDEX_URL"):
             monkeypatch.delenv(name, raising=False)
         monkeypatch.setenv("PIP_INDEX_URL", f"http://127.0.0.1:{port}/simple")
-        where = Where(backend, folder, folder / "downloads", said.append)
-        with reading_tested(parse_source("pypi:demo"), where, 0) as (shown, found, _):
+        workshop = Workshop(backend, folder, folder, said.append)
+        with reading_tested(parse_source("pypi:demo"), workshop, 0) as (shown, found, _):
             return shown, found.revision, said
 
 

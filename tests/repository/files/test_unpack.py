@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from stream_frames import ENDED, file, folder, frame, link, packed
 
 from selfplay.repository.errors import BadStream, TooLarge
-from selfplay.repository.files.unpack import StreamBounds, Unpacked, bring_out, unpack
+from selfplay.repository.files.unpack import Inside, StreamBounds, Unpacked, bring_out, unpack
 from selfplay.sandbox import MIB, Backend, Limits, SandboxError, World, open_backend
 
 SMALL = StreamBounds(bytes=MIB, entries=100)
@@ -285,7 +285,7 @@ def test_bombs_in_a_sandbox_come_out_as_errors(
         python = each_backend.python
         assert sandbox.run([python, "-c", program], timeout=60, cwd="/env").exit_code == 0
         with pytest.raises(TooLarge, match=message):
-            bring_out(sandbox, "/env", tmp_path, bounds, python=python)
+            bring_out(Inside(sandbox, "/env", python), tmp_path, bounds)
         assert sandbox.run("echo alive", timeout=10).stdout == b"alive\n"
 
 
@@ -294,14 +294,14 @@ def test_a_folder_that_is_none_is_an_error(each_backend: Backend, tmp_path: Path
     with each_backend.open(World(), LIMITS) as sandbox:
         sandbox.run(command, timeout=10)
         with pytest.raises(SandboxError, match="exited 1"):
-            bring_out(sandbox, "/testbed/x", tmp_path, SMALL, python=each_backend.python)
+            bring_out(Inside(sandbox, "/testbed/x", each_backend.python), tmp_path, SMALL)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_what_comes_out_belongs_to_whom_it_is_given(each_backend: Backend, tmp_path: Path) -> None:
     with each_backend.open(World(folders=("/env",)), LIMITS) as sandbox:
         sandbox.run("cd /env; mkdir a; touch a/b; ln -s b a/c", timeout=10)
-        bring_out(sandbox, "/env", tmp_path, SMALL, python=each_backend.python, owner=each_backend.owner())
+        bring_out(Inside(sandbox, "/env", each_backend.python), tmp_path, SMALL, owner=each_backend.owner())
     owners = {(path.lstat().st_uid, path.lstat().st_gid) for path in tmp_path.rglob("*")}
     assert owners == {each_backend.owner()}
     assert len(list(tmp_path.rglob("*"))) == 3
