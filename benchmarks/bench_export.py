@@ -19,10 +19,11 @@ from shutil import copytree
 
 from benchmarks.figures import Figure, Sheet, at_most, report_each
 from selfplay.artifact import Artifact, save, save_bug
-from selfplay.commands.export import FORMS, ExportOrder, run_export
+from selfplay.commands.export import ExportOrder, run_export
 from selfplay.curriculum import open_curriculum
 from selfplay.curriculum.stored_bugs import bug_folders, read_bug
 from selfplay.curriculum.untrusted_sqlite import DATABASE
+from selfplay.export.formats import FORMS
 
 BUGS, SECONDS, MEGABYTES = 10_000, 60.0, 500.0
 

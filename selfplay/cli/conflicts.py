@@ -1,5 +1,7 @@
 """Options that contradict each other, refused before anything is opened or written."""
 
+from collections.abc import Sequence
+
 import typer
 
 CONTROLS = ("gold", "empty")
@@ -13,10 +15,15 @@ def refuse(wrong: object, options: str, why: str) -> None:
         raise typer.BadParameter(why, param_hint=f"'{options}'")
 
 
+def one_of(names: Sequence[str]) -> str:
+    """`one, two or three`: the values that an option may have."""
+    return f"{', '.join(names[:-1])} or {names[-1]}"
+
+
 def refuse_isolation(sandbox: str, image: str | None, runtime: str | None) -> None:
     """`--image` and `--runtime` configure a Docker engine, so they need that backend."""
     for name, given in (("--image", image), ("--runtime", runtime)):
-        refuse(given and sandbox == "bubblewrap", name, "needs --sandbox docker")
+        refuse(given and sandbox != "docker", name, "needs --sandbox docker")
 
 
 def refuse_policy(policy: str, base_url: str | None, api_key_env: str | None, options: list[str] | None) -> None:

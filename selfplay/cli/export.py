@@ -6,23 +6,23 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from selfplay.cli.app import app
-from selfplay.cli.conflicts import refuse
+from selfplay.cli.conflicts import one_of, refuse
 from selfplay.cli.output import print_json, print_line
+from selfplay.export.formats import FORMS, STATEMENTS, Form, Statement
 from selfplay.formatting import count, shortened
 
 if TYPE_CHECKING:
-    from selfplay.commands.export import Exported, Form, Statement
+    from selfplay.commands.export import Exported
 
 AsParquet = Annotated[bool, typer.Option("--parquet", help="Tables as Parquet, which needs pyarrow.")]
 AsLines = Annotated[bool, typer.Option("--jsonl", help="Tables as JSON lines; if neither is given, that up to 500 MB.")]
-FORMS = ("swebench", "swesmith", "r2e", "harbor", "hf")
 
 
 @app.command()
 def export(
     run_dir: Annotated[list[Path], typer.Argument(help="Folders of runs.")],
     out: Annotated[Path, typer.Option(help="The folder to write: a new one, or an empty one.")],
-    form: Annotated[str, typer.Option("--format", help="swebench, swesmith, r2e, harbor or hf.")] = "swebench",
+    form: Annotated[str, typer.Option("--format", help=f"{one_of(FORMS)}.")] = "swebench",
     min_order: Annotated[int, typer.Option(min=1, max=2, help="Leave out bugs of a lower order.")] = 1,
     max_order: Annotated[int, typer.Option(min=1, max=2, help="Leave out bugs of a higher order.")] = 2,
     solve_rate: Annotated[str | None, typer.Option(help="A:B: only bugs with a solve rate in this range.")] = None,
@@ -43,8 +43,8 @@ def export(
 ) -> None:
     """The bugs of runs as a dataset of another tool's format, with all that is needed to run them. The same pool gives
     the same bytes."""
-    refuse(form not in FORMS, "--format", f"is one of {', '.join(FORMS)}")
-    refuse(statement not in ("ssr", "plain"), "--statement", "is ssr or plain")
+    refuse(form not in FORMS, "--format", f"is {one_of(FORMS)}")
+    refuse(statement not in STATEMENTS, "--statement", f"is {one_of(STATEMENTS)}")
     refuse(parquet and jsonl, "--parquet / --jsonl", "give one of them: a table has one form")
     refuse(min_order > max_order, "--min-order", "is above --max-order")
     refuse(public_share is not None and not 0 < public_share <= 1, "--public-share", "is above 0 and at most 1")
@@ -55,8 +55,8 @@ def export(
     rates = read_range(solve_rate) if solve_rate else None
     choice = Choice(min_order, max_order, rates, tuple(strategy or ()), public_share)
     order = ExportOrder(
-        tuple(run_dir), out, cast("Form", form), choice, read_split(split) if split else None,
-        cast("Statement", statement), parquet if parquet or jsonl else None,
+        tuple(run_dir), out, cast(Form, form), choice, read_split(split) if split else None,
+        cast(Statement, statement), parquet if parquet or jsonl else None,
     )  # fmt: skip
     with LiveWatcher(f"writing {shortened(out.name)}"):
         found = run_export(order)

@@ -1,18 +1,17 @@
 """`selfplay logs`: the logs that another tool's grader reads, made in sandboxes."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, cast
 
 import typer
 
 from selfplay.cli.app import app
-from selfplay.cli.conflicts import refuse
+from selfplay.cli.conflicts import one_of, refuse
 from selfplay.cli.isolation import ImageOption, RuntimeOption, SandboxOption, opened
 from selfplay.cli.output import print_json, print_line
 from selfplay.cli.trust import TrustOption, trusted
+from selfplay.export.formats import GRADED_FORMS, GradedForm
 from selfplay.formatting import count
-
-FORMS = ("swebench", "swesmith", "r2e")
 
 
 @app.command()
@@ -22,7 +21,7 @@ def logs(
         Path, typer.Option(help="JSON or JSON lines of instance_id and model_patch, such as predictions/gold.jsonl.")
     ],
     out: Annotated[Path, typer.Option(help="The folder to write: a new one, or an empty one.")],
-    form: Annotated[str, typer.Option("--format", help="swebench, swesmith or r2e.")] = "swebench",
+    form: Annotated[str, typer.Option("--format", help=f"{one_of(GRADED_FORMS)}.")] = "swebench",
     workers: Annotated[int | None, typer.Option(min=1, help="Predictions at a time (default: one per core).")] = None,
     sandbox: SandboxOption = "bubblewrap",
     image: ImageOption = None,
@@ -32,12 +31,12 @@ def logs(
 ) -> None:
     """Run a dataset's own evaluation of predictions in sandboxes, without a container engine, and write a log of each
     for its tool's grader. Exit 0: every prediction has a log, 1: one has none."""
-    refuse(form not in FORMS, "--format", f"is one of {', '.join(FORMS)}")
+    refuse(form not in GRADED_FORMS, "--format", f"is {one_of(GRADED_FORMS)}")
     from selfplay.commands.logs import LOG, LogsOrder, run_logs
     from selfplay.report.progress import LiveWatcher
 
     backend, allowed = opened(sandbox, image, runtime), [trusted(run, trust) for run in run_dir]  # ask for each run
-    order = LogsOrder(tuple(run_dir), predictions, out, form, workers, any(allowed))
+    order = LogsOrder(tuple(run_dir), predictions, out, cast(GradedForm, form), workers, any(allowed))
     with LiveWatcher() as watcher:
         failed = run_logs(order, backend, lambda total: watcher.expect(total, "running"), watcher.done)
     if as_json:

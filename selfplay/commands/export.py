@@ -3,19 +3,16 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any
 
 from selfplay.curriculum import CurriculumError
 from selfplay.export import dataset
 from selfplay.export.bug_selection import Choice, training_repositories
 from selfplay.export.environments import write_environments
+from selfplay.export.formats import FORMS, Form, Statement
 from selfplay.export.names import project_name
 from selfplay.export.pools import Collected, PoolBug, collect
 from selfplay.export.writing import new_folder, write_manifest
-
-Form = Literal["swebench", "swesmith", "r2e", "harbor", "hf"]
-FORMS: tuple[str, ...] = get_args(Form)
-Statement = Literal["ssr", "plain"]
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from selfplay.errors import SelfplayError
 from selfplay.export.bug_selection import Choice
 from selfplay.export.dataset import FORMATS
 from selfplay.export.evaluation import seconds
+from selfplay.export.formats import GradedForm
 from selfplay.export.pools import PoolBug, collect
 from selfplay.export.writing import new_folder, write_files
 from selfplay.formatting import count
@@ -39,7 +40,7 @@ class LogsOrder:
     runs: Sequence[Path]
     predictions: Path
     out: Path
-    form: str = "swebench"
+    form: GradedForm = "swebench"
     workers: int | None = None
     trust: bool = False
 

@@ -10,6 +10,7 @@ from selfplay.export import harbor, hf, r2e, swebench, swesmith
 from selfplay.export.card import card
 from selfplay.export.columns import Kind, Row
 from selfplay.export.evaluation import eval_script
+from selfplay.export.formats import Form, Statement
 from selfplay.export.pools import Collected, PoolBug
 from selfplay.export.sidecar_files import Files, written
 from selfplay.export.statements import plain_statement, ssr_statement
@@ -34,7 +35,7 @@ class Format:
     script: Callable[[PoolBug], str] | None = None
 
 
-FORMATS: Mapping[str, Format] = {
+FORMATS: Mapping[Form, Format] = {
     "swebench": Format(
         swebench.COLUMNS, swebench.row, swebench.NOTES, shared=swebench.shared_files, script=eval_script
     ),
@@ -53,14 +54,14 @@ FORMATS: Mapping[str, Format] = {
 
 
 def write(
-    form: str,
+    form: Form,
     folder: Path,
     splits: Mapping[str, Sequence[PoolBug]],
     found: Collected,
-    statement: str,
+    statement: Statement,
     parquet: bool | None,
 ) -> dict[str, str]:
-    """Write everything except the environments. `statement`: `ssr` or `plain`. `parquet`: None decides by the size of
+    """Write everything except the environments. `parquet`: None decides by the size of
     the JSON lines. Returns the checksums of the bugs' files."""
     sums: dict[str, str] = {}
     made = FORMATS[form]
@@ -83,13 +84,13 @@ def write(
     return sums | write_files(folder, {"README.md": text.encode(), **made.shared()})
 
 
-def _rows(made: Format, bugs: Iterable[PoolBug], statement: str) -> Iterator[Row]:
+def _rows(made: Format, bugs: Iterable[PoolBug], statement: Statement) -> Iterator[Row]:
     for one in bugs:
         ssr, plain = ssr_statement(one), plain_statement(one)
         yield made.row(one, ssr if statement == "ssr" else plain, ssr, plain)
 
 
-def _size(made: Format, bugs: Sequence[PoolBug], statement: str) -> float:
+def _size(made: Format, bugs: Sequence[PoolBug], statement: Statement) -> float:
     """Bytes of the rows as JSON lines, estimated from some of them."""
     some = bugs[:: max(1, len(bugs) // SAMPLED)]
     return sum(len(json.dumps(row)) for row in _rows(made, some, statement)) / len(some) * len(bugs)

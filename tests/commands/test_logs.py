@@ -64,7 +64,7 @@ def test_the_rule_of_r2e_rewards_gold_alone(selfplay: Command, finished: tuple[P
     [
         ("swebench", "nobody", "1 prediction is for no bug of these runs as swebench names them, first 'nobody'"),
         ("swesmith", "selfplay__shop-1.removal.0", "They are named like 'pypi__shop."),
-        ("harbor", "x", "is one of swebench, swesmith, r2e"),
+        ("harbor", "x", "is swebench, swesmith or r2e"),
     ],
     ids=["nobody", "names of another format", "a format without logs"],
 )

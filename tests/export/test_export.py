@@ -15,11 +15,12 @@ import hand_made
 import pools
 import pytest
 
-from selfplay.commands.export import Exported, ExportOrder, Form, run_export
+from selfplay.commands.export import Exported, ExportOrder, run_export
 from selfplay.curriculum import CurriculumError
 from selfplay.export import dataset, writing
 from selfplay.export.bug_selection import Choice
 from selfplay.export.dataset import FORMATS
+from selfplay.export.formats import FORMS, Form
 
 MIT = (
     "MIT License\n\nPermission is hereby granted, free of charge, to any person obtaining a copy of this software and"
@@ -27,7 +28,6 @@ MIT = (
 )
 ARTIFACT = hand_made.artifact("python")
 ORIGINAL = hand_made.original("python")
-FORMS: tuple[Form, ...] = ("swebench", "swesmith", "r2e", "harbor", "hf")
 
 
 def exported(run: Path, out: Path, form: Form = "swebench", **how: Any) -> Exported:

@@ -13,7 +13,8 @@ import pools
 import pytest
 
 from selfplay import patches
-from selfplay.commands.export import ExportOrder, Form, run_export
+from selfplay.commands.export import ExportOrder, run_export
+from selfplay.export.formats import Form
 from selfplay.export.inside import evaluate
 
 CODE, TEST = 'my src/naïve "q" [1] it\'s $x.py', "tests/test ä [b] 'c'.py"

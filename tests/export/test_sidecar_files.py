@@ -8,9 +8,10 @@ import hand_made
 import pools
 import pytest
 
-from selfplay.commands.export import ExportOrder, Form, run_export
+from selfplay.commands.export import ExportOrder, run_export
 from selfplay.curriculum import CurriculumError
 from selfplay.export import sidecar_files, writing
+from selfplay.export.formats import Form
 
 
 @pytest.fixture

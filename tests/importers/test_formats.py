@@ -8,9 +8,10 @@ import pytest
 
 from selfplay import patches
 from selfplay.artifact.bug import load_bug
-from selfplay.commands.export import ExportOrder, Form, run_export
+from selfplay.commands.export import ExportOrder, run_export
 from selfplay.commands.importing import bug_of
 from selfplay.export.bug_selection import Choice
+from selfplay.export.formats import Form
 from selfplay.importers.rows import read_rows
 from selfplay.importers.tasks import task_of
 

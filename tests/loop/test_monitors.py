@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from selfplay.loop.monitors import LIMITS, Collapsed, Monitors, alarms, refuse_collapse
+from selfplay.loop.monitored import MONITORS
+from selfplay.loop.monitors import Collapsed, Monitors, alarms, refuse_collapse
 
 
 def step(
@@ -40,7 +41,7 @@ def test_a_flat_healthy_history_warns_of_nothing(
 ) -> None:
     history = [step(entropy, diversity, invalid, tokens=tokens)] * steps
     assert names(history, window=window) == []
-    with_all = {name: {"stop": True} for name in LIMITS}
+    with_all = {name: {"stop": True} for name in MONITORS}
     assert refuse_collapse(history, Monitors(window=window, **with_all)) == []
 
 
@@ -109,4 +110,4 @@ def test_impossible_settings(settings: dict[str, Any], said: str) -> None:
 
 def test_a_monitor_told_only_to_stop_keeps_its_limit() -> None:
     found = Monitors.model_validate({"entropy": {"stop": True}}).entropy
-    assert (found.limit, found.stop) == (LIMITS["entropy"], True)
+    assert (found.limit, found.stop) == (MONITORS["entropy"].limit, True)

@@ -7,8 +7,8 @@ import pools
 import pytest
 from interop_datasets import LANGUAGES, Tool
 
-from selfplay.commands.export import Form
 from selfplay.export.dataset import FORMATS
+from selfplay.export.formats import Form
 
 
 @pytest.mark.parametrize("form", ["hf", "swebench", "swesmith", "r2e", "harbor"])
