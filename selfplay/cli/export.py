@@ -49,11 +49,11 @@ def export(
     refuse(min_order > max_order, "--min-order", "is above --max-order")
     refuse(public_share is not None and not 0 < public_share <= 1, "--public-share", "is above 0 and at most 1")
     from selfplay.commands.export import ExportOrder, run_export
-    from selfplay.export.bug_selection import Choice, read_range, read_split
+    from selfplay.export.bug_selection import BugSelection, read_range, read_split
     from selfplay.report.progress import LiveWatcher
 
     rates = read_range(solve_rate) if solve_rate else None
-    choice = Choice(min_order, max_order, rates, tuple(strategy or ()), public_share)
+    choice = BugSelection(min_order, max_order, rates, tuple(strategy or ()), public_share)
     order = ExportOrder(
         tuple(run_dir), out, cast(Form, form), choice, read_split(split) if split else None,
         cast(Statement, statement), parquet if parquet or jsonl else None,

@@ -7,7 +7,7 @@ from typing import Any
 
 from selfplay.curriculum import CurriculumError
 from selfplay.export import dataset
-from selfplay.export.bug_selection import Choice, training_repositories
+from selfplay.export.bug_selection import BugSelection, training_repositories
 from selfplay.export.environments import write_environments
 from selfplay.export.formats import FORMS, Form, Statement
 from selfplay.export.names import project_name
@@ -24,7 +24,7 @@ class ExportOrder:
     runs: Sequence[Path]
     out: Path
     form: Form = "swebench"
-    choice: Choice = field(default_factory=Choice)
+    choice: BugSelection = field(default_factory=BugSelection)
     train: float | None = None
     statement: Statement = "ssr"
     parquet: bool | None = None

@@ -12,7 +12,7 @@ from selfplay.curriculum import CurriculumError
 from selfplay.curriculum.stored_bugs import prepared_for
 from selfplay.curriculum.trust import NotTrusted
 from selfplay.errors import SelfplayError
-from selfplay.export.bug_selection import Choice
+from selfplay.export.bug_selection import BugSelection
 from selfplay.export.dataset import FORMATS
 from selfplay.export.evaluation import seconds
 from selfplay.export.formats import GradedForm
@@ -95,7 +95,7 @@ def _wanted(order: LogsOrder) -> Mapping[str, tuple[PoolBug, str]]:
         known = ", ".join(name for name, one in FORMATS.items() if one.script)
         raise CurriculumError(f"there is no log grader for the format {order.form!r}", f"Those of {known} do.")
     predictions = read_predictions(order.predictions)
-    bugs = {form.name(one): one for one in collect(order.runs, Choice()).bugs}
+    bugs = {form.name(one): one for one in collect(order.runs, BugSelection()).bugs}
     if unknown := sorted(predictions.keys() - bugs.keys()):
         raise PredictionError(
             "unknown-bug",

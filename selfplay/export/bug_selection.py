@@ -11,7 +11,7 @@ from selfplay.curriculum.summary import Solves
 
 
 @dataclass(frozen=True)
-class Choice:
+class BugSelection:
     """What the user asked for. `solve_rate`: the lowest and the highest share of resolved attempts, inclusive; bugs
     without attempts are left out. `public_share`: the share of F2P that the statement shows; None: as each bug
     records."""

@@ -13,7 +13,7 @@ from selfplay.curriculum import Curriculum, CurriculumError, read_pool
 from selfplay.curriculum.stored_bugs import is_tree, original_of, read_attempt, read_bug
 from selfplay.curriculum.summary import Solves, solves
 from selfplay.errors import SelfplayError
-from selfplay.export.bug_selection import Choice
+from selfplay.export.bug_selection import BugSelection
 from selfplay.export.compose_diffs import undoing
 from selfplay.export.names import instance_id
 from selfplay.oracle.originals import original_texts
@@ -82,7 +82,7 @@ class Collected:
             raise CurriculumError("there is no bug to export", f"Left out: {said}." if said else "Make some first.")
 
 
-def collect(runs: Sequence[Path], choice: Choice) -> Collected:
+def collect(runs: Sequence[Path], choice: BugSelection) -> Collected:
     """The chosen bugs of these runs. Raises `CurriculumError` for a folder that is not a run, and if no bug is left."""
     found = Collected()
     for run in runs:
@@ -121,7 +121,7 @@ def _identity(one: PoolBug) -> str:
 class _Reader:
     """Reads the bugs of one run."""
 
-    def __init__(self, run: Path, pool: Curriculum, choice: Choice, found: Collected) -> None:
+    def __init__(self, run: Path, pool: Curriculum, choice: BugSelection, found: Collected) -> None:
         self.run, self.pool, self.choice, self.found = run, pool, choice, found
         self.solved = _solved(pool)
         made = pool.episodes.with_bugs()

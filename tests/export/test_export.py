@@ -18,7 +18,7 @@ import pytest
 from selfplay.commands.export import Exported, ExportOrder, run_export
 from selfplay.curriculum import CurriculumError
 from selfplay.export import dataset, writing
-from selfplay.export.bug_selection import Choice
+from selfplay.export.bug_selection import BugSelection
 from selfplay.export.dataset import FORMATS
 from selfplay.export.formats import FORMS, Form
 
@@ -196,7 +196,7 @@ def test_a_full_disk_leaves_nothing(run: Path, tmp_path: Path, monkeypatch: pyte
 
 def test_a_pool_without_a_bug_that_fits_says_why(run: Path, tmp_path: Path) -> None:
     with pytest.raises(CurriculumError, match="no bug to export") as found:
-        exported(run, tmp_path / "out", choice=Choice(min_order=2))
+        exported(run, tmp_path / "out", choice=BugSelection(min_order=2))
     assert "3 of another order" in found.value.hint
     assert not (tmp_path / "out").exists()
 
@@ -205,12 +205,12 @@ def test_bugs_are_chosen_by_solve_rate_and_strategy(run: Path, tmp_path: Path) -
     pools.attempts(run, "shop-1.removal.0", "++++")
     pools.attempts(run, "shop-1.removal.1", "+...")
     pools.attempts(run, "shop-1.removal.2", "++++", policy="gold")  # a control is no attempt
-    found = exported(run, tmp_path / "out", choice=Choice(solve_rate=(0.1, 0.9)))
+    found = exported(run, tmp_path / "out", choice=BugSelection(solve_rate=(0.1, 0.9)))
     assert found.left_out == {"of another solve rate": 1, "without an attempt": 1}
     (row,) = pools.rows(tmp_path / "out")
     assert (row["instance_id"], row["ssr_solve_rate"]) == ("selfplay__shop-1.removal.1", 0.25)  # 1 of 4
     with pytest.raises(CurriculumError):
-        exported(run, tmp_path / "none", choice=Choice(strategies=("history",)))
+        exported(run, tmp_path / "none", choice=BugSelection(strategies=("history",)))
 
 
 def test_a_split_keeps_a_repository_whole(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import pools
 
 from selfplay.artifact import Artifact, Bug
 from selfplay.commands.export import ExportOrder, run_export
-from selfplay.export.bug_selection import Choice
+from selfplay.export.bug_selection import BugSelection
 from selfplay.export.pools import collect
 from selfplay.export.statements import plain_statement, ssr_statement
 
@@ -16,7 +16,7 @@ ARTIFACT = hand_made.artifact("python")
 
 def statements(folder: Path, bug: Bug, artifact: Artifact = ARTIFACT, **choice: float) -> tuple[str, str]:
     run = pools.pool(folder, hand_made.original("python"), [(bug, artifact)])
-    (one,) = collect([run], Choice(**choice)).bugs
+    (one,) = collect([run], BugSelection(**choice)).bugs
     return ssr_statement(one), plain_statement(one)
 
 

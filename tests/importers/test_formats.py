@@ -10,7 +10,7 @@ from selfplay import patches
 from selfplay.artifact.bug import load_bug
 from selfplay.commands.export import ExportOrder, run_export
 from selfplay.commands.importing import bug_of
-from selfplay.export.bug_selection import Choice
+from selfplay.export.bug_selection import BugSelection
 from selfplay.export.formats import Form
 from selfplay.importers.rows import read_rows
 from selfplay.importers.tasks import task_of
@@ -41,7 +41,7 @@ def test_a_second_order_bug_is_its_parent_and_a_failed_attempt(tmp_path: Path) -
     parent = pools.bug(ARTIFACT)
     run = pools.pool(tmp_path / "run", hand_made.original("python"), [(parent, ARTIFACT)])
     child = load_bug(pools.promoted(run, parent, "child") / "bugs" / "child")
-    done = run_export(ExportOrder((run,), tmp_path / "out", choice=Choice(min_order=2)))
+    done = run_export(ExportOrder((run,), tmp_path / "out", choice=BugSelection(min_order=2)))
     assert done.splits == {"train": 1} and done.left_out == {"of another order": 1}
     (row,) = read_rows(tmp_path / "out")
     assert (row.values["ssr_order"], row.values["ssr_parent_id"]) == (2, f"selfplay__{parent.id}")
