@@ -1,7 +1,6 @@
 """Opens a run's pool: to write, by one process at a time, or to read, which takes no lock and changes nothing."""
 
 import contextlib
-import errno
 import fcntl
 import os
 import shutil
@@ -13,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from selfplay.artifact.files import make_folder
+from selfplay.curriculum.database_errors import FREE, DamagedDatabase, hint, no_space, said
 from selfplay.curriculum.invariants import refuse_broken
 from selfplay.curriculum.records import CurriculumError
 from selfplay.curriculum.schema import prepare_schema
@@ -32,8 +32,6 @@ from selfplay.curriculum.untrusted_sqlite import (
 from selfplay.formatting import shortened
 from selfplay.sandbox.owners import marked
 
-RESUME = "What was stored before is kept: mend it, and the same command resumes."
-FREE = "Free some space there. What was stored is kept: the same command resumes."
 PAUSES = (0, 0.05, 0.2, 0.75)
 """Seconds before each try to lock a run: a process that was just killed may hold its lock for a moment."""
 READS = 20
@@ -55,10 +53,10 @@ def open_curriculum(folder: Path) -> Iterator[Curriculum]:
             curriculum.episodes.clear_staging()
             yield curriculum
         except sqlite3.Error as error:
-            hint = FREE if _full(error) else RESUME
-            raise CurriculumError(f"{folder / DATABASE}: {error}", hint) from error
+            path = folder / DATABASE
+            raise CurriculumError(said(error, path), hint(error, folder)) from error
         except OSError as error:
-            if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            if not no_space(error):
                 raise
             raise CurriculumError(f"{error.strerror} while writing {error.filename or folder}", FREE) from error
         finally:
@@ -84,19 +82,16 @@ def read_pool(folder: Path) -> Iterator[Curriculum]:
     with tempfile.TemporaryDirectory(prefix=marked()) as place:
         try:
             _copy(path, Path(place), _most_bytes(folder))
-            database = sqlite3.connect(Path(place, DATABASE))
+            with contextlib.closing(sqlite3.connect(Path(place, DATABASE))) as database:
+                _look_through(database, path, own=is_own(folder))
+                yield Curriculum(folder, database)
         except sqlite3.Error as error:
-            raise CurriculumError(f"{path}: {error}", STAY) from error
-        try:
-            _look_through(database, path, own=is_own(folder))
-            yield Curriculum(folder, database)
-        except sqlite3.Error as error:
-            raise CurriculumError(f"{path} is not a curriculum: {error}", STAY) from error
-        finally:
-            database.close()
+            copy = Path(place)
+            raise CurriculumError(said(error, path, copy), hint(error, copy, STAY)) from error
 
 
 STAY = "Its bugs/ stay as they are."
+OTHER = "Give another --out; the bugs beside it stay as they are."
 
 
 def _look_through(database: sqlite3.Connection, path: Path, own: bool) -> None:
@@ -125,11 +120,22 @@ def _copy(path: Path, folder: Path, most: int | None) -> None:
         _refuse_size(path, before, most)
         with contextlib.suppress(FileNotFoundError):  # the writer ended meanwhile and merged its log
             for file in files:
-                shutil.copyfile(file, folder / file.name)
+                _copy_file(file, folder)
             if _state(files) == before and log.exists() == (log in files):
                 return
         (folder / log.name).unlink(missing_ok=True)
     raise CurriculumError(f"{path} is changing all the time", "Look at it again in a moment.")
+
+
+def _copy_file(file: Path, folder: Path) -> None:
+    try:
+        shutil.copyfile(file, folder / file.name)
+    except OSError as error:
+        if not no_space(error):
+            raise
+        raise CurriculumError(
+            f"{folder.parent} has no space for a copy of {file}", "Free some space there, or name another as $TMPDIR."
+        ) from error
 
 
 def _refuse_size(path: Path, files: Iterable[tuple[int, int]], most: int | None) -> None:
@@ -152,9 +158,8 @@ def _locked(folder: Path) -> int:
     try:
         lock = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
     except OSError as error:
-        raise CurriculumError(
-            f"{shortened(folder)} cannot be written to: {error.strerror}", "Make it writable, or give another place."
-        ) from error
+        todo = FREE if no_space(error) else "Make it writable, or give another place."
+        raise CurriculumError(f"{shortened(folder)} cannot be written to: {error.strerror}", todo) from error
     for pause in PAUSES:
         time.sleep(pause)
         with contextlib.suppress(BlockingIOError):
@@ -181,7 +186,8 @@ def _check_free(folder: Path) -> None:
         taken = [name for name in own_folders(folder) if (folder / name).exists()]
         there = (folder / DATABASE).exists()
     except OSError as error:
-        raise CurriculumError(f"{shortened(folder)} cannot be used: {error.strerror}", "Give another --out.") from error
+        todo = FREE if no_space(error) else "Give another --out."
+        raise CurriculumError(f"{shortened(folder)} cannot be used: {error.strerror}", todo) from error
     refuse_strange_files(folder)
     if taken and not there:
         raise CurriculumError(
@@ -201,7 +207,7 @@ def _opened(folder: Path) -> sqlite3.Connection:
         _refuse_size(path, _state([file for file in (path, log) if file.exists()]), _most_bytes(folder))
         database = sqlite3.connect(path)
     except sqlite3.Error as error:
-        raise CurriculumError(f"{path}: {error}", FREE if _full(error) else "Give another --out.") from error
+        raise CurriculumError(said(error, path), hint(error, folder, "Give another --out.")) from error
     try:
         _look_through(database, path, own=is_own(folder))
         database.execute("PRAGMA journal_mode = WAL")
@@ -209,23 +215,14 @@ def _opened(folder: Path) -> sqlite3.Connection:
         with within(database):
             damage = database.execute("PRAGMA quick_check(1)").fetchone()[0]
         if damage != "ok":
-            raise sqlite3.DatabaseError(damage)
-    except (sqlite3.Error, CurriculumError) as error:
+            raise DamagedDatabase(damage)
+    except CurriculumError:
         database.close()
-        if isinstance(error, CurriculumError):
-            raise
-        if _full(error):
-            raise CurriculumError(f"{path}: {error}", FREE) from error
-        raise CurriculumError(
-            f"{path} is not a curriculum: {error}", "Give another --out; the bugs beside it stay as they are."
-        ) from error
+        raise
+    except sqlite3.Error as error:
+        database.close()
+        raise CurriculumError(said(error, path), hint(error, folder, OTHER)) from error
     return database
-
-
-def _full(error: sqlite3.Error) -> bool:
-    """Whether a disk is full, by SQLite's code. Its other meaning, no row id for another bug, is excluded when a pool
-    is opened."""
-    return getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL
 
 
 def _create(path: Path) -> None:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from selfplay.curriculum.database_errors import hint, said
 from selfplay.curriculum.untrusted_sqlite import LEDGER, harden
 from selfplay.loop.errors import TrainingError
 from selfplay.loop.schedule import Injected
@@ -20,6 +21,7 @@ from selfplay.untrusted_json import answer, json_value
 
 NAME = LEDGER
 VERSION = 2
+OTHER = "Is it damaged? Another --out begins anew."
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS settings (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS steps (
@@ -192,5 +194,7 @@ def open_ledger(folder: Path) -> Iterator[Ledger]:
                     database.execute(statement)
                 database.execute(f"PRAGMA user_version = {VERSION}")
             yield Ledger(database)
-    except (sqlite3.Error, ValueError) as error:
-        raise TrainingError(f"{path}: {error}", "Is it damaged, or its disk full?") from error
+    except sqlite3.Error as error:
+        raise TrainingError(said(error, path, what="training ledger"), hint(error, folder, OTHER)) from error
+    except ValueError as error:
+        raise TrainingError(f"{path}: {error}", OTHER) from error

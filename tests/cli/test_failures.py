@@ -50,6 +50,18 @@ def test_a_full_out(selfplay: Command, shop: Path, tmp_path: Path, size: str) ->
     refused(full("curriculum", shop, "--out", tmp_path / "full" / "run", "--bugs", 2), "space", "same command resumes")
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("command", ["solve", "curriculum"])
+def test_a_run_that_is_resumed_on_a_full_disk(
+    selfplay: Command, shop: Path, run: Path, tmp_path: Path, command: str
+) -> None:
+    fill = f"cp -r {run} run && (cat /dev/zero > filler 2> /dev/null || true)"
+    full, place = mounted(selfplay, tmp_path / "full", "size=16m", fill), tmp_path / "full" / "run"
+    done = full("solve", place, "--attempts", 1) if command == "solve" else full("curriculum", shop, "--out", place)
+    refused(done, "same command resumes")
+    assert "not a curriculum" not in done.err
+
+
 def test_a_full_runs_folder_of_an_export(selfplay: Command, run: Path, tmp_path: Path) -> None:
     full = mounted(selfplay, tmp_path / "full", "size=4k")
     done = full("trajectories", "export", run, "--scripted", "--out", tmp_path / "full" / "lessons.jsonl")

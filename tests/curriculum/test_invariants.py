@@ -14,7 +14,7 @@ from selfplay.artifact import ArtifactError
 from selfplay.artifact.decoding import parse_json
 from selfplay.artifact.reading import UntrustedDataError
 from selfplay.curriculum import Attempt, CurriculumError, open_curriculum, read_pool
-from selfplay.curriculum.open_pool import FREE
+from selfplay.curriculum.database_errors import FREE
 from selfplay.curriculum.stored_bugs import load_own
 
 ATTEMPT = "INSERT INTO attempts VALUES ({bug}, 'p', {number}, {resolved}, '', '', '{{}}', 0, 0, '')"
