@@ -8,7 +8,10 @@ from typing import Any
 
 
 def in_words(error: BaseException) -> str:
-    """What an error says, without the number that the operating system has for it."""
+    """What an error says, without the number that the operating system has for it, and without Python's words for bytes
+    that are no text."""
+    if isinstance(error, UnicodeDecodeError):
+        return "it is not UTF-8 text"
     said = error.strerror if isinstance(error, OSError) else ""
     return said or str(error) or type(error).__name__
 

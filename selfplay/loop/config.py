@@ -6,25 +6,29 @@ Unknown keys and combinations that cannot work are refused when it is loaded, ea
 import json
 from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Self
 
-import yaml
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, PlainSerializer, ValidationError, ValidationInfo, field_validator, model_validator
 
 from selfplay.configs import shipped
 from selfplay.errors import SelfplayError, in_words
+from selfplay.formatting import shortened
 from selfplay.loop.config_base import ConfigSection, NonNegativeInt, PositiveInt
 from selfplay.loop.errors import TrainingError
 from selfplay.loop.machine import Cluster, MachineConfig, too_few_machines
 from selfplay.loop.monitors import Monitors
 from selfplay.loop.opponents import Opponents, refused_opponents
+from selfplay.loop.play import Engine, Play, read_play
 from selfplay.loop.role_adapters import Roles, refused_roles
 from selfplay.loop.sources import Repository, Sources, repositories, strange_sources
+from selfplay.loop.yaml_text import read_yaml
+from selfplay.options import fault
 from selfplay.rollout.injector import Mix
 from selfplay.rollout.players import player_named
 from selfplay.update.recipe import Recipe
 
 MOST_BYTES = 1 << 20
+LISTED = "docs/loop.md lists the settings."
 FREE = ("steps", "keep", "workers", "cluster", "machine", "monitors", "tensorboard")
 """Settings that may change on resume."""
 
@@ -68,8 +72,8 @@ class TrainConfig(ConfigSection):
 
     source: Sources
     model: str
-    engine: Literal["vllm", "transformers"] = "vllm"
-    play: dict[str, str | int | float | bool] = Field(default_factory=dict)
+    engine: Engine = "vllm"
+    play: Annotated[Play, PlainSerializer(lambda play: play.written)] = Field(default={}, validate_default=True)
     steps: PositiveInt = 6
     injector: InjectorConfig = InjectorConfig()
     solver: SolverConfig = SolverConfig()
@@ -86,6 +90,12 @@ class TrainConfig(ConfigSection):
     tensorboard: bool = False
     setup: str | None = None
     test: str | None = None
+
+    @field_validator("play", mode="plain")
+    @classmethod
+    def _read_play(cls, written: Any, known: ValidationInfo) -> Any:
+        """Nothing is read where the engine is wrong already."""
+        return read_play(written, known.data["engine"]) if "engine" in known.data else written
 
     @model_validator(mode="after")
     def _possible(self) -> Self:
@@ -109,7 +119,7 @@ class TrainConfig(ConfigSection):
     @property
     def options(self) -> dict[str, str]:
         """The engine's and the player's options, as typed on the command line."""
-        return {name: _typed(value) for name, value in self.play.items()}
+        return self.play.options
 
     @property
     def engine_options(self) -> dict[str, str]:
@@ -124,12 +134,12 @@ class TrainConfig(ConfigSection):
 
 def by_default() -> dict[str, Any]:
     """The binding settings of a default configuration: the values of settings that earlier versions did not record."""
-    return TrainConfig(source="none", model="none", play={"context": 1}).binding()
+    return TrainConfig.model_validate({"source": "none", "model": "none", "play": {"context": 1}}).binding()
 
 
 def impossible(config: TrainConfig) -> list[tuple[bool, str]]:
     """(whether it applies, why it cannot work) for each impossible combination."""
-    play, recipe, context = config.play, config.recipe, config.play.get("context")
+    play, recipe, context = config.play, config.recipe, config.play.engine.context
     return [
         (
             config.injector.groups > 0 and config.injector.members == 1,
@@ -156,15 +166,15 @@ def impossible(config: TrainConfig) -> list[tuple[bool, str]]:
             "staleness needs a cluster: in one process the roles and the trainer take turns",
         ),
         (
-            config.cluster is not None and int(play.get("tensor_parallel", 1)) != max(1, config.cluster.engine_gpus),
+            config.cluster is not None and play.tensor_parallel != max(1, config.cluster.engine_gpus),
             "play.tensor_parallel is not cluster.engine_gpus: an engine uses exactly the GPUs of its actor",
         ),
         (
-            float(play.get("top_p", 1)) != 1,
+            play.player.top_p != 1,
             "play.top_p is not 1: the trainer's probabilities are those at 1, and every ratio would be wrong",
         ),
         (
-            float(play.get("temperature", 1)) != 1,
+            play.player.temperature != 1,
             "play.temperature is not 1: the trainer's probabilities are those at 1, and every ratio would be wrong",
         ),
         (
@@ -172,14 +182,10 @@ def impossible(config: TrainConfig) -> list[tuple[bool, str]]:
             "recipe.too_long is refuse and play.context is not set: a long episode would end the run",
         ),
         (
-            recipe.too_long == "refuse" and context is not None and int(context) > recipe.budget,
+            recipe.too_long == "refuse" and context is not None and context > recipe.budget,
             f"play.context is above recipe.budget ({recipe.budget}): a long episode would end the run",
         ),
     ]  # fmt: skip
-
-
-def _typed(value: str | int | float | bool) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def load_config(name: str | Path, overrides: Sequence[str] = ()) -> TrainConfig:
@@ -187,32 +193,32 @@ def load_config(name: str | Path, overrides: Sequence[str] = ()) -> TrainConfig:
     `TrainingError`."""
     path, known = Path(name), shipped()
     text = known[str(name)].read_text() if str(name) in known else _read(path, known)
-    try:
-        found = yaml.safe_load(text)
-    except (yaml.YAMLError, RecursionError) as error:
-        raise TrainingError(f"{path} is not YAML: {' '.join(str(error).split())[:300]}") from error
+    found = read_yaml(text, shortened(path))
     if not isinstance(found, dict):
-        raise TrainingError(f"{path} does not hold settings as NAME: VALUE", "See configs/.")
+        raise TrainingError(f"{shortened(path)} does not hold settings as NAME: VALUE", "See configs/.")
     for override in overrides:
         _override(found, override)
     try:
         config = TrainConfig.model_validate(found)
-        # refuses options that the engine and the player do not have
-        player_named(config.played_by, config.engine_options)
+        player_named(config.played_by, config.engine_options)  # refuses what the engine cannot do
         return config
-    except (ValidationError, SelfplayError) as error:
-        raise TrainingError(f"{path}: {_told(error)}", "docs/loop.md lists the settings.") from error
+    except ValidationError as error:
+        where, what = fault(error, found)
+        said = f"{where}: {what}" if where else what
+        raise TrainingError(f"{shortened(path)}: {said}", LISTED) from error
+    except SelfplayError as error:
+        raise TrainingError(f"{shortened(path)}: {error.message}", error.hint or LISTED) from error
 
 
 def _read(path: Path, known: Collection[str]) -> str:
     """The text of a configuration's file. Raises `TrainingError`."""
     try:
         if path.stat().st_size > MOST_BYTES:
-            raise TrainingError(f"{path} is larger than {MOST_BYTES} bytes", "Is it a configuration?")
+            raise TrainingError(f"{shortened(path)} is larger than {MOST_BYTES} bytes", "Is it a configuration?")
         return path.read_text()
     except (OSError, UnicodeDecodeError) as error:
         hint = f"Name a YAML file, or a configuration shipped with selfplay: {', '.join(known)}."
-        raise TrainingError(f"{path} cannot be read: {in_words(error)}", hint) from error
+        raise TrainingError(f"{shortened(path)} cannot be read: {in_words(error)}", hint) from error
 
 
 def _override(settings: dict[str, Any], override: str) -> None:
@@ -220,26 +226,10 @@ def _override(settings: dict[str, Any], override: str) -> None:
     name, sign, text = override.partition("=")
     *above, last = name.split(".")
     if not sign or not all((*above, last)):
-        raise TrainingError(f"{override!r} is not an override", "Write NAME=VALUE, as in recipe.lr=1e-5.")
+        raise TrainingError(f"{shortened(override)!r} is not an override", "Write NAME=VALUE, as in recipe.lr=1e-5.")
     place = settings
     for part in above:
         place = place.setdefault(part, {})
         if not isinstance(place, dict):
-            raise TrainingError(f"{override!r}: {part} has no settings below it")
-    try:
-        place[last] = yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise TrainingError(f"{override!r}: the value is not YAML") from error
-
-
-def _told(error: Exception) -> str:
-    """The first error, with its place."""
-    if not isinstance(error, ValidationError):
-        return str(error)
-    first = error.errors()[0]
-    where = ".".join(str(part) for part in first["loc"])
-    said = first["msg"].removeprefix("Value error, ")
-    unknown = (
-        "there is no such setting" if first["type"] in ("extra_forbidden", "unexpected_keyword_argument") else said
-    )
-    return f"{where}: {unknown}" if where else unknown
+            raise TrainingError(f"{shortened(override)!r}: {shortened(part)} has no settings below it", LISTED)
+    place[last] = read_yaml(text, shortened(name))

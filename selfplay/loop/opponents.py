@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import Field
 
 from selfplay.loop.config_base import ConfigSection
+from selfplay.policies.vllm_engine import VllmOptions
 
 if TYPE_CHECKING:
     from selfplay.loop.config import TrainConfig
@@ -31,7 +32,7 @@ def drawn(share: float, seed: int, group: str) -> bool:
 
 def refused_opponents(config: "TrainConfig") -> list[tuple[bool, str]]:
     """(whether it applies, why it cannot work) for each impossible combination."""
-    wanted, memory = config.opponents, float(config.play.get("memory", 0.9))
+    wanted, engine = config.opponents, config.play.engine
     opposed, cluster = wanted.share > 0, config.cluster
     return [
         (
@@ -51,7 +52,11 @@ def refused_opponents(config: "TrainConfig") -> list[tuple[bool, str]]:
             "opponents.model plays nothing: opponents.share is 0",
         ),
         (
-            opposed and cluster is None and config.machine.gpu is not None and memory > 0.45,
+            opposed
+            and cluster is None
+            and config.machine.gpu is not None
+            and isinstance(engine, VllmOptions)
+            and engine.memory > 0.45,
             "opponents need a second engine on the same GPU: set play.memory to 0.45 or less",
         ),
     ]

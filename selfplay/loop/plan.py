@@ -66,7 +66,7 @@ def plan_of(config: TrainConfig, shape: ModelShape) -> Plan:
 
 def refuse_for_model(config: TrainConfig, shape: ModelShape) -> None:
     """Raises `PlanError` for settings that the model makes impossible."""
-    context = int(config.play.get("context", shape.context))
+    context = config.play.engine.context or shape.context
     gpus = config.cluster.engine_gpus if config.cluster else 0
     for wrong, why, what in (
         (

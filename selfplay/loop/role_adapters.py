@@ -14,9 +14,11 @@ def refused_roles(config: "TrainConfig") -> list[tuple[bool, str]]:
     """(whether it applies, why it cannot work) for each impossible combination with separate roles."""
     rank, most = config.recipe.lora_rank, RANKS[-1]
     if config.roles == "shared":
-        return [("lora_rank" in config.play, "play.lora_rank needs roles=separate, where recipe.lora_rank sets it")]
+        return [
+            ("lora_rank" in config.play.written, "play.lora_rank needs roles=separate, where recipe.lora_rank sets it")
+        ]
     return [
-        ("lora_rank" in config.play, "play.lora_rank is set by recipe.lora_rank: leave it out"),
+        ("lora_rank" in config.play.written, "play.lora_rank is set by recipe.lora_rank: leave it out"),
         (rank == 0, "roles is separate and recipe.lora_rank is 0: the separate adapters need a rank"),
         (
             config.cluster is not None and config.cluster.trainers > 1,

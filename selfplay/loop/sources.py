@@ -24,7 +24,7 @@ def _each(value: Any) -> Any:
 
 
 def _kind(value: Any) -> str:
-    return "one" if isinstance(value, str) else "several"
+    return "several" if isinstance(value, list | tuple) else "one"
 
 
 Listed = Annotated[Repository, BeforeValidator(_each)]

@@ -61,7 +61,7 @@ def _memory(title: str, found: Memory, ranks: int) -> Table:
 
 def _step(plan: Plan, config: TrainConfig) -> Iterator[str]:
     load, pace, engine = plan.load, plan.pace, plan.engine
-    context = config.play.get("context", "the model's context")
+    context = config.play.engine.context or "the model's context"
     yield ""
     yield f"an engine's cache holds {engine.tokens:,} tokens: {count(engine.episodes, 'episode')} of {context} at once"
     least, expected, most = load.solver

@@ -49,7 +49,7 @@ def test_only_settings_that_change_no_rollout_may_differ_when_a_run_is_resumed(t
     [
         ("stpes=3", "stpes: there is no such setting"),
         ("recipe.rate=1", "recipe.rate: there is no such setting"),
-        ("injector.groups=-1", "injector.groups: Input should be greater than or equal to 0"),
+        ("injector.groups=-1", "injector.groups: at least 0 is needed, not -1"),
         ("injector.members=1", "injector.members is 1: a group needs two"),
         ("solver.attempts=1", "solver.attempts is 1: a group needs two"),
         ("{0}", "is not an override"),
@@ -60,15 +60,29 @@ def test_only_settings_that_change_no_rollout_may_differ_when_a_run_is_resumed(t
         ("play={}", "play.context is not set"),
         ("recipe.dual=0.5", "dual is a bound above 1"),
         ("solver.bugs=0", "the injector's reward ssr needs attempts"),
-        ("play.contxt=2048", "there is no option 'contxt'"),
-        ("play.calls=0", "the option calls: Input should be greater than or equal to 1"),
-        ("engine=openai", "engine: Input should be 'vllm' or 'transformers'"),
+        ("play.contxt=2048", "there is no setting 'play.contxt'"),
+        ("play.calls=0", "play.calls: at least 1 is needed, not '0'"),
+        ("play.context=abc", "play.context: a whole number is needed, not 'abc'"),
+        ("play.context=1e5", "play.context: a whole number is needed, not '1e5'"),
+        ("play.context=null", "play.context: one value is needed"),
+        ("play.context=[1]", "play.context: one value is needed"),
+        ("play.top_p=x", "play.top_p: a number is needed, not 'x'"),
+        ("play.memory=abc", "play.memory: a number is needed, not 'abc'"),
+        ("play=5", "play: settings are needed"),
+        ("engine=transformers & play.memory=0.5", "there is no setting 'play.memory'"),
+        ("seed=2026-99-99", "seed: a whole number is needed, not '2026-99-99'"),
+        ("source=5", "source: a text is needed, not 5"),
+        ("source=[5]", "source.0: settings are needed"),
+        ("cluster=5", "cluster: settings are needed (NAME: VALUE), not 5"),
+        ("recipe=5", "recipe: settings are needed (NAME: VALUE), not 5"),
+        ("recipe.lr=x", "recipe.lr: a number is needed, not 'x'"),
+        ("engine=openai", "engine: 'vllm' or 'transformers' is needed, not 'openai'"),
         ("recipe.warmup=-1", "warmup is a number of updates"),
         ("recipe.lora_alpha=8", "lora_alpha needs a lora_rank"),
         ("recipe.offload=true", "offload is for layers' inputs alone"),
         ("monitors.entropy.limit=2", "entropy.limit is a share of at most 1"),
         ("monitors.speed.stop=true", "monitors.speed: there is no such setting"),
-        ("machine.gpu=v100", "machine.gpu: Input should be 'a100', 'h100' or 'h200'"),
+        ("machine.gpu=v100", "machine.gpu: 'a100', 'h100' or 'h200' is needed, not 'v100'"),
         ("cluster={engine_gpus: 16}", "cluster.engine_gpus is 16, and a node has 8 (machine.gpus)"),
         ("staleness=1", "staleness needs a cluster"),
         ("cluster={engine_gpus: 2}", "play.tensor_parallel is not cluster.engine_gpus"),
@@ -76,8 +90,8 @@ def test_only_settings_that_change_no_rollout_may_differ_when_a_run_is_resumed(t
 )
 def test_what_cannot_work_is_refused_by_name(tmp_path: Path, override: str, said: str) -> None:
     with pytest.raises(TrainingError) as refused:
-        loaded(tmp_path, LEAST, override)
-    assert said in refused.value.message
+        loaded(tmp_path, LEAST, *override.split(" & "))
+    assert said in refused.value.message and refused.value.hint
 
 
 def test_neither_role(tmp_path: Path) -> None:
@@ -149,3 +163,23 @@ def test_what_is_taken_for_settings_that_were_not_recorded_is_what_a_plain_confi
     assert found["solver"] == {"bugs": 2, "attempts": 4, "only": [], "second_order": 0}
     assert found["recipe"]["shuffled"] is False and "steps" not in found
     assert found["recipe"]["length_penalty"] == found["recipe"]["length_longest"] == 0
+
+
+def test_play_is_read_as_typed_options_and_recorded_as_it_was_written(tmp_path: Path) -> None:
+    """Runs of earlier versions recorded the text of the configuration, which a resumed run compares."""
+    config = loaded(tmp_path, LEAST, "play={context: 2048, seeded: false, memory: 0.25, dtype: float32, calls: '6'}")
+    assert config.binding()["play"] == {
+        "context": 2048, "seeded": False, "memory": 0.25, "dtype": "float32", "calls": "6",
+    }  # fmt: skip
+    play = config.play
+    assert (play.player.calls, play.player.seeded, play.player.seconds) == (6, False, 1800.0)
+    assert (play.engine.context, play.engine.memory) == (2048, 0.25)
+    assert config.options == {
+        "context": "2048", "seeded": "false", "memory": "0.25", "dtype": "float32", "calls": "6",
+    }  # fmt: skip
+
+
+def test_a_file_that_is_no_text(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_bytes(b"\x89PNG\r\n\xff")
+    with pytest.raises(TrainingError, match=r"a\.yaml cannot be read: it is not UTF-8 text"):
+        load_config(tmp_path / "a.yaml")

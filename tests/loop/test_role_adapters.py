@@ -29,7 +29,7 @@ SEPARATE = ("roles=separate", "recipe.lora_rank=16")
         ([*SEPARATE, "recipe.lora_rank=513"], "vLLM takes adapters of rank 512 at most; lower it, or take"),
         ([*SEPARATE, "play.lora_rank=8"], "play.lora_rank is set by recipe.lora_rank: leave it out"),
         (["play.lora_rank=8"], "play.lora_rank needs roles=separate"),
-        (["roles=apart"], "roles: Input should be 'shared' or 'separate'"),
+        (["roles=apart"], "roles: 'shared' or 'separate' is needed"),
     ],
 )
 def test_what_cannot_work_is_refused_with_the_reason(overrides: list[str], why: str) -> None:
@@ -48,14 +48,15 @@ def test_the_engine_is_opened_for_adapters_of_the_recipe_s_rank() -> None:
 
 
 def test_a_rank_that_vllm_does_not_take_is_refused_as_an_option() -> None:
-    with pytest.raises(UnknownPolicy, match="the option lora_rank: Input should be less than or equal to 512"):
+    with pytest.raises(UnknownPolicy, match="the option lora_rank: at most 512 is needed"):
         player_named("vllm:m", {"lora_rank": "513"})
 
 
 def planned(roles: str, engine: str = "vllm") -> Plan:
     model = "Qwen/Qwen3-1.7B"
     settings = {
-        "source": "a", "model": model, "engine": engine, "play": {"context": 8192, "memory": 0.4}, "roles": roles,
+        "source": "a", "model": model, "engine": engine, "roles": roles,
+        "play": {"context": 8192} | ({"memory": 0.4} if engine == "vllm" else {}),
         "recipe": {"lora_rank": 20}, "machine": {"gpu": "h100"},
     }  # fmt: skip
     return plan_of(TrainConfig.model_validate(settings), KNOWN[model])

@@ -36,8 +36,8 @@ def test_choices_by_name() -> None:
     ("name", "value", "why"),
     [
         ("speed", "1", r"there is no option 'speed'\n  The options are: budget, cap,"),
-        ("lr", "fast", "the option lr: Input should be a valid number"),
-        ("loss", "sft", "the option loss: Input should be 'ppo', 'gspo' or 'cispo', not 'sft'"),
+        ("lr", "fast", "the option lr: a number is needed, not 'fast'\n  Without it"),
+        ("loss", "sft", "the option loss: 'ppo', 'gspo' or 'cispo' is needed, not 'sft'"),
         ("filters", "stale,bad", "there is no filter 'bad'; there are zero-advantage, stale,"),
         ("dual", "1", "dual is a bound above 1"),
         ("clip_low", "2", "clip_low lies in 0 to 1"),

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from selfplay.loop.machine import nodes_needed
 from selfplay.loop.planning.assumptions import GB, GPUS
 from selfplay.loop.planning.shapes import ModelShape, PlanError
+from selfplay.policies.transformers_model import TransformersOptions
 from selfplay.policies.vllm_adapters import room_for
 
 if TYPE_CHECKING:
@@ -124,7 +125,7 @@ def node_memory(
 
 def places(config: "TrainConfig") -> int:
     """Episodes at once, on one host."""
-    return config.cluster.host_episodes if config.cluster else int(config.play.get("episodes", 8))
+    return config.cluster.host_episodes if config.cluster else config.play.player.episodes
 
 
 def trainer_ranks(config: "TrainConfig") -> int:
@@ -171,20 +172,21 @@ def _kept_bytes(config: "TrainConfig", shape: ModelShape, used: int) -> int:
 
 def engine_memory(config: "TrainConfig", shape: ModelShape, assumed: Mapping[str, float]) -> EngineMemory:
     """Memory of one engine over all its GPUs: vLLM gives all free memory to the cache."""
-    gpus, context = engine_gpus(config), int(config.play.get("context", shape.context))
-    number = FULL if config.play.get("dtype") == "float32" else HALF
+    gpus, how = engine_gpus(config), config.play.engine
+    context = how.context or shape.context
+    number = FULL if how.dtype == "float32" else HALF
     weights = float(number * shape.parameters)
     heads = max(shape.kv_heads, gpus)  # each rank has at least one, so some are copies
     token = 2 * shape.layers * heads * shape.head * number
     adapters = float(number * _engine_adapters(config, shape))
     room: float | None = None
-    if config.engine == "transformers":
-        cache = float(token * context * int(config.play.get("batch", 32)))
+    if isinstance(how, TransformersOptions):
+        cache = float(token * context * how.batch)
     elif gpus:
-        room = gpus * _share(config) * gpu_memory(config, assumed) / assumed["usable"]
+        room = gpus * how.memory * gpu_memory(config, assumed) / assumed["usable"]
         cache = max(0.0, room - weights - adapters - gpus * assumed["engine_gpu"])
     else:
-        cache = float(config.play.get("cache_gb", 2)) * 2**30
+        cache = float(how.cache_gb) * 2**30
     beside = gpus * assumed["engine_gpu"] if gpus else assumed["engine_cpu"]
     tokens = int(cache / token)
     parts = {"weights": weights, "KV cache": cache, "workspace": beside} | ({"adapters": adapters} if adapters else {})
@@ -197,8 +199,3 @@ def _engine_adapters(config: "TrainConfig", shape: ModelShape) -> int:
         return 0
     rank = config.recipe.lora_rank
     return policies(config) * shape.adapters(room_for(rank) if config.engine == "vllm" else rank)
-
-
-def _share(config: "TrainConfig") -> float:
-    """The share of a GPU's memory that an engine takes."""
-    return float(config.play.get("memory", 0.9))

@@ -64,7 +64,7 @@ def load_of(config: "TrainConfig", shape: ModelShape, assumed: Assumed) -> Load:
     bugs, attempts = config.solver.bugs, config.solver.attempts
     new = (0, round(made * assumed["valid_share"]), made)
     solver = (bugs * attempts, max(bugs, new[1]) * attempts, max(bugs, new[2]) * attempts)
-    context = int(config.play.get("context", shape.context))
+    context = config.play.engine.context or shape.context
     shares = (assumed["episode_low"], assumed["episode_share"], 1.0)
     low, expected, most = (int((made + s) * context * share) for s, share in zip(solver, shares, strict=True))
     return Load(made, solver, (low, expected, most), context * assumed["episode_share"])
@@ -162,10 +162,10 @@ def longest_episode(config: "TrainConfig", load: Load, decoding: Decoding, assum
     """Seconds of an episode that fills its context, at most `play.seconds`. If both roles play, the sum of both: an
     attempt begins after its bug is planted."""
     sampled = load.length / assumed["episode_share"] * assumed["sampled_share"]
-    turns = min(int(config.play.get("calls", 128)), sampled / assumed["turn_tokens"])
+    turns = min(config.play.player.calls, sampled / assumed["turn_tokens"])
     seconds = sampled * decoding.token + turns * assumed["command_seconds"]
     roles = (load.injector > 0) + (load.solver[1] > 0)
-    return roles * min(seconds, float(config.play.get("seconds", 1800.0)))
+    return roles * min(seconds, config.play.player.seconds)
 
 
 def _engine_speed(config: "TrainConfig", engines: int, assumed: Assumed) -> tuple[float, float]:
@@ -181,7 +181,7 @@ def _engine_speed(config: "TrainConfig", engines: int, assumed: Assumed) -> tupl
 def tool_seconds(config: "TrainConfig", load: Load, assumed: Assumed) -> float:
     """Seconds for episodes' commands, artifact checks and grading, on all cores for sandboxes."""
     cores = config.cluster.hosts * config.cluster.host_cpus if config.cluster else config.machine.cpus
-    turns = min(int(config.play.get("calls", 128)), load.length * assumed["sampled_share"] / assumed["turn_tokens"])
+    turns = min(config.play.player.calls, load.length * assumed["sampled_share"] / assumed["turn_tokens"])
     suite = assumed["suite_seconds"]
     judged = load.injector * assumed["runs_a_bug"] + load.solver[1] * assumed["runs_a_grade"]
     return (load.episodes * turns * assumed["command_seconds"] + judged * suite) / cores
