@@ -9,11 +9,18 @@ from selfplay.version import VERSION
 
 if TYPE_CHECKING:
     from selfplay.api import (
+        SSR_TOOLS,
+        Call,
         Curriculum,
+        CurriculumWatcher,
         Grade,
         Order,
         Policy,
+        Record,
+        SelfplayError,
         SolveOrder,
+        Workers,
+        World,
         grade,
         load_rollout,
         make_curriculum,
@@ -25,11 +32,18 @@ if TYPE_CHECKING:
 
 __version__ = VERSION
 __all__ = [
+    "SSR_TOOLS",
+    "Call",
     "Curriculum",
+    "CurriculumWatcher",
     "Grade",
     "Order",
     "Policy",
+    "Record",
+    "SelfplayError",
     "SolveOrder",
+    "Workers",
+    "World",
     "grade",
     "load_rollout",
     "make_curriculum",
@@ -46,3 +60,7 @@ def __getattr__(name: str) -> Any:
     from selfplay import api
 
     return getattr(api, name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

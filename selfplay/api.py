@@ -6,15 +6,18 @@ Each function does what one command does, on values. `docs/api.md` shows them to
 from pathlib import Path
 from typing import Any
 
-from selfplay.agent import Policy, play_episode
+from selfplay.agent import Call, Policy, Record, play_episode
+from selfplay.agent.tools import SSR_TOOLS
 from selfplay.commands.curriculum import CurriculumWatcher, run_curriculum
 from selfplay.commands.grade import grade_patch
 from selfplay.commands.order import Order
 from selfplay.commands.solve import SolveOrder, SolveWatcher, run_solve
 from selfplay.curriculum import Attempt, Curriculum, RunProgress, read_pool
+from selfplay.errors import SelfplayError
 from selfplay.oracle.grades import Grade
 from selfplay.rollout.stored import load_rollout
-from selfplay.sandbox import Backend, open_backend
+from selfplay.sandbox import Backend, World, open_backend
+from selfplay.sandbox.workers import Workers
 
 
 class Quiet:
@@ -32,7 +35,8 @@ class Quiet:
 def make_curriculum(
     order: Order, *, backend: Backend | None = None, watcher: CurriculumWatcher | None = None
 ) -> dict[str, Any]:
-    """Make or resume verified bugs from `order.source` in the folder `order.out`. Returns the summary.
+    """Make or resume verified bugs from `order.source` in the folder `order.out`. Returns the summary, whose keys
+    `docs/api.md` lists.
 
     `backend`: where untrusted code runs, bubblewrap if None. Raises `SelfplayError`; what was stored is kept.
     """
@@ -57,11 +61,18 @@ def grade(bug: Path, patch: str, *, backend: Backend | None = None, trust: bool 
 
 
 __all__ = [
+    "SSR_TOOLS",
+    "Call",
     "Curriculum",
+    "CurriculumWatcher",
     "Grade",
     "Order",
     "Policy",
+    "Record",
+    "SelfplayError",
     "SolveOrder",
+    "Workers",
+    "World",
     "grade",
     "load_rollout",
     "make_curriculum",
