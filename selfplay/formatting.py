@@ -35,8 +35,10 @@ def spaced(name: str) -> str:
 
 
 def spoken(seconds: float) -> str:
-    """`8 s`, `2 min 5 s`, `1 h 4 min`."""
+    """`under 1 s`, `8 s`, `2 min 5 s`, `1 h 4 min`."""
     whole = round(seconds)
+    if whole < 1:
+        return "under 1 s"
     if whole < 60:
         return f"{whole} s"
     if whole < 3600:

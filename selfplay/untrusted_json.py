@@ -59,6 +59,13 @@ def answer(
     return typing.cast(T, shaped(kind, json_value(data, values=values, characters=characters)))
 
 
+def _fault(error: Exception) -> str:
+    """What is wrong with a JSON text, in our words rather than the parser's."""
+    if isinstance(error, json.JSONDecodeError):
+        return f"line {error.lineno}, column {error.colno}"
+    return "it is not UTF-8 text" if isinstance(error, UnicodeDecodeError) else str(error)[:SHOWN]
+
+
 def json_value(data: bytes, *, values: int = MOST_VALUES, characters: Characters = "bytes") -> Any:
     """Parse a JSON text that is in memory. Raises `AnswerError`."""
     containers = data.count(b"[") + data.count(b"{")
@@ -76,7 +83,7 @@ def json_value(data: bytes, *, values: int = MOST_VALUES, characters: Characters
     except RecursionError as error:
         raise AnswerError("is nested too deeply") from error
     except (ValueError, MemoryError) as error:
-        raise AnswerError(f"is not JSON as we write it: {str(error)[:SHOWN]}") from error
+        raise AnswerError(f"is not JSON as we write it: {_fault(error)}") from error
     if containers > MOST_DEPTH and _deep(value):
         raise AnswerError(f"is nested more than {MOST_DEPTH} deep")
     if characters != "any" and _HALF.search(data):

@@ -19,7 +19,8 @@ def test_a_tally_is_words_with_the_largest_first() -> None:
 
 
 @pytest.mark.parametrize(
-    ("seconds", "said"), [(0.4, "0 s"), (59.6, "1 min 0 s"), (125, "2 min 5 s"), (3900, "1 h 5 min")]
+    ("seconds", "said"),
+    [(0.4, "under 1 s"), (0.6, "1 s"), (59.6, "1 min 0 s"), (125, "2 min 5 s"), (3900, "1 h 5 min")],
 )
 def test_seconds_are_spoken(seconds: float, said: str) -> None:
     assert spoken(seconds) == said

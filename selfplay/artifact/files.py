@@ -147,7 +147,15 @@ def make_folder(folder: Path) -> None:
 
 
 def write_atomically(path: Path, data: bytes) -> None:
-    """Replace `path` with `data`, so that a reader sees the old or the new file, never a part, even after a kill."""
+    """Replace `path` with `data`, so that a reader sees the old or the new file, never a part, even after a kill. An
+    `OSError` names `path`, not our temporary file."""
+    try:
+        _write_atomically(path, data)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from error
+
+
+def _write_atomically(path: Path, data: bytes) -> None:
     descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(descriptor, "wb") as stream:

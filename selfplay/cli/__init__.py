@@ -1,12 +1,14 @@
 """The `selfplay` command: parse, call one function, show progress. Heavy imports wait until a command needs them."""
 
 import logging
+import re
 import sys
 
 from selfplay.cli import curriculum, solve, evaluate, credit, bugs, export, logs, importing, show, report, trajectories  # noqa: F401  # isort: skip  (as --help shows them)
 from selfplay.cli import sft, learn, train, serve_env, model, image, machine  # noqa: F401  # isort: skip
 from selfplay.cli.app import app
 from selfplay.cli.failures import explained
+from selfplay.formatting import shortened
 from selfplay.plain_text import printable
 
 __all__ = ["app", "main"]
@@ -23,6 +25,11 @@ def main() -> None:
         if known is None:
             raise
         logging.getLogger(__name__).info("where it came from", exc_info=error)
-        said = "\n".join(line if len(line) <= LONGEST else f"{line[:LONGEST]}..." for line in str(known).split("\n"))
-        print(f"selfplay: {printable(said)}", file=sys.stderr)
+        print(f"selfplay: {printable(_bounded(str(known)))}", file=sys.stderr)
         sys.exit(2)
+
+
+def _bounded(said: str) -> str:
+    """A message with its long words, which are paths, and its long lines cut."""
+    lines = (re.sub(r"\S+", lambda word: shortened(word[0]), line) for line in said.split("\n"))
+    return "\n".join(line if len(line) <= LONGEST else f"{line[:LONGEST]}..." for line in lines)

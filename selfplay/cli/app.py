@@ -4,20 +4,35 @@ import logging
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from selfplay.version import VERSION
 
+INTERRUPTED = 130
+
+
+class Interruptible(TyperGroup):
+    """Ctrl-C ends a command that says nothing more about it with one line."""
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            print("selfplay: interrupted", file=sys.stderr)
+            raise typer.Exit(INTERRUPTED) from None
+
+
 app = typer.Typer(
+    cls=Interruptible,
     help="Verified bugs by self-play: point it at a repository and get a curriculum.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     rich_markup_mode=None,  # importing rich for the help text would triple the start
 )
-INTERRUPTED = 130
 
 
 @contextmanager

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from selfplay.cli.app import app, resumable
-from selfplay.cli.conflicts import refuse, refuse_policy
+from selfplay.cli.conflicts import WITHOUT_OPTIONS, refuse
 from selfplay.cli.isolation import AllowHostOption, ImageOption, RuntimeOption, SandboxOption, opened
 from selfplay.cli.output import print_run
-from selfplay.cli.policy import ApiKeyEnv, BaseUrl, PolicyName, PolicyOption, policy_options
+from selfplay.cli.policy import ApiKeyEnv, BaseUrl, PolicyName, PolicyOption, player_options
 
 if TYPE_CHECKING:
     from selfplay.commands.curricula import Make
@@ -83,13 +83,12 @@ def curriculum(
     refuse(_without_releases(source, listed, releases), "--releases", "needs a source pypi:NAME")
     _refuse_combinations(order, attempts, policy, strategy)
     _refuse_of_a_list(listed, setup, test, address, order, policy)
-    refuse_policy(policy, base_url, api_key_env, option)
     wanted = Order(
         source, out or default_out(source), bugs, mix_named(strategy), seed, workers,
         12 if releases is None else releases, setup, test, Thresholds(min_passing, min_files, min_failing),
         order=2 if order == 2 else 1, attempts=attempts or 8, public_share=public_share, policy=policy,
-        options=policy_options(base_url, api_key_env, option), patience=patience, group=group, believable=believable,
-        allow_hosts=tuple(allow_host or ()),
+        options=player_options(policy, base_url, api_key_env, option), patience=patience, group=group,
+        believable=believable, allow_hosts=tuple(allow_host or ()),
     )  # fmt: skip
     raise typer.Exit(_made(wanted, listed, (sandbox, image, runtime), address, not out, as_json))
 
@@ -135,6 +134,8 @@ def _made(
     with resumable(), LiveWatcher() as watcher:
         if unnamed:
             watcher.say(f"the run's folder is {order.out} (--out names another)")
+        if order.group > 1 and order.policy in WITHOUT_OPTIONS:
+            watcher.say("the scripted injector has no prompt: a group of --group shares its strategy alone")
         if listed:
             summary = run_list(order, orders, _maker(order, isolation, address, watcher))
         else:

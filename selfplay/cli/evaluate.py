@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from selfplay.cli.app import app, resumable
-from selfplay.cli.conflicts import refuse, refuse_policy
+from selfplay.cli.conflicts import refuse
 from selfplay.cli.isolation import ImageOption, RuntimeOption, SandboxOption, opened
 from selfplay.cli.output import print_either
-from selfplay.cli.policy import ApiKeyEnv, BaseUrl, PolicyOption, policy_options
+from selfplay.cli.policy import ApiKeyEnv, BaseUrl, PolicyOption, player_options
 from selfplay.cli.trust import TrustOption, trusted
 
 if TYPE_CHECKING:
@@ -44,17 +44,16 @@ def evaluate(
     """pass@1 and pass@k of a policy at every bug of a run, with intervals, by strategy, repository and order. With
     --role injector: the valid share, reward and diversity of the run's injector, with that policy as its solver. The
     same command gives the same table."""
-    refuse_policy(policy, base_url, api_key_env, option)
     refuse(role not in ("injector", "solver"), "--role", "is injector or solver")
     from selfplay.commands.evaluate import EvalOrder, run_eval
     from selfplay.commands.solve import SolveOrder
     from selfplay.report.evaluation import evaluation_page
     from selfplay.report.progress import LiveWatcher
 
+    options = player_options(policy, base_url, api_key_env, option)
     allowed = not stored and trusted(run_dir, trust)
     solve = SolveOrder(
-        run_dir, attempts, policy, workers=workers, options=policy_options(base_url, api_key_env, option), name=name,
-        trust=allowed,
+        run_dir, attempts, policy, workers=workers, options=options, name=name, trust=allowed,
     )  # fmt: skip
     with resumable(), LiveWatcher() as watcher:
         backend = None if stored else opened(sandbox, image, runtime)

@@ -37,6 +37,7 @@ def learn(
 ) -> None:
     """Make one update of a model from the episodes of both roles: credit, filters, loss, step, weights."""
     refuse(out is None and not dry_run, "--out", "is needed, or --dry-run")
+    refuse(out is not None and dry_run, "--out", "makes no sense with --dry-run, which writes nothing")
     from selfplay.commands import learn as command
     from selfplay.commands.credit import CreditOrder
     from selfplay.report.progress import LiveWatcher

@@ -4,6 +4,8 @@ from typing import Annotated
 
 import typer
 
+from selfplay.cli.conflicts import WITHOUT_OPTIONS, refuse_policy
+
 PolicyName = Annotated[
     str, typer.Option("--policy", help="Who plays: scripted, openai:MODEL, vllm:PATH or transformers:PATH.")
 ]
@@ -23,7 +25,7 @@ PolicyOption = Annotated[
 
 def policy_options(base_url: str | None, api_key_env: str | None, option: list[str] | None) -> dict[str, str]:
     """The options by name, as `player_named` takes them."""
-    named = {}
+    named: dict[str, str] = {}
     for pair in option or ():
         name, equals, value = pair.partition("=")
         if not equals:
@@ -34,3 +36,16 @@ def policy_options(base_url: str | None, api_key_env: str | None, option: list[s
         **({"base_url": base_url} if base_url else {}),
         **({"api_key_env": api_key_env} if api_key_env else {}),
     }
+
+
+def player_options(
+    policy: str, base_url: str | None, api_key_env: str | None, option: list[str] | None
+) -> dict[str, str]:
+    """The same for a policy that plays, which must know them: refused before anything is opened or shown."""
+    refuse_policy(policy, base_url, api_key_env, option)
+    options = policy_options(base_url, api_key_env, option)
+    if policy not in WITHOUT_OPTIONS:
+        from selfplay.rollout.players import player_named
+
+        player_named(policy, options)
+    return options

@@ -6,10 +6,10 @@ from typing import Annotated
 import typer
 
 from selfplay.cli.app import app, resumable
-from selfplay.cli.conflicts import CONTROLS, refuse, refuse_policy
+from selfplay.cli.conflicts import CONTROLS, refuse
 from selfplay.cli.isolation import ImageOption, RuntimeOption, SandboxOption, opened
 from selfplay.cli.output import print_run
-from selfplay.cli.policy import ApiKeyEnv, BaseUrl, PolicyOption, policy_options
+from selfplay.cli.policy import ApiKeyEnv, BaseUrl, PolicyOption, player_options
 from selfplay.cli.trust import TrustOption, trusted
 from selfplay.cli.weak import WeakOption, weak_chosen
 
@@ -50,12 +50,11 @@ def solve(
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
 ) -> None:
     """Attempt every bug of a run, or those that --bug names, and record its solve rate. The same command resumes."""
-    refuse_policy(policy, base_url, api_key_env, option)
     _refuse_for_controls(policy, promote, name)
     from selfplay.commands.solve import SolveOrder, run_solve
     from selfplay.report.progress import LiveWatcher
 
-    options = policy_options(base_url, api_key_env, option)
+    options = player_options(policy, base_url, api_key_env, option)
     order = SolveOrder(
         run_dir, attempts, policy, promote, workers, counterfactual, options, name, tuple(bug or ()),
         trusted(run_dir, trust), unauditable, weak_chosen(weak),

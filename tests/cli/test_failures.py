@@ -13,7 +13,9 @@ import pytest
 from mounted_places import ended, mounted
 from run_fixtures import Command, Done
 
+from selfplay.artifact.files import write_atomically
 from selfplay.cli.failures import explained
+from selfplay.formatting import shortened
 
 
 def refused(done: Done, *parts: str) -> None:
@@ -145,6 +147,66 @@ def as_an_ordinary_user(command: Command, *arguments: object) -> Done:
     return ended([*drop, sys.executable, "-m", "selfplay", *map(str, arguments)], command)
 
 
+# -- Ctrl-C, and what is refused first ---------------------------------------------------------------------------
+
+
+def _interrupt(*_: object, **__: object) -> None:
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize(
+    ("arguments", "patched"),
+    [
+        (("grade", "bug", "--patch", "x.diff"), "selfplay.cli.bugs.opened"),
+        (("audit", "run"), "selfplay.cli.bugs.trusted"),
+        (("world", "bug", "--out", "x"), "selfplay.cli.importing.trusted"),
+        (("report", "run"), "selfplay.commands.report.write_report"),
+        (("show", "run"), "selfplay.commands.show.look"),
+        (("export", "run", "--out", "x"), "selfplay.commands.export.run_export"),
+        (("credit", "run"), "selfplay.commands.credit.credited_runs"),
+        (("trajectories", "export", "run", "--out", "x.jsonl"), "selfplay.commands.lessons.write_lessons"),
+    ],
+)
+def test_ctrl_c_ends_every_command_with_a_word(
+    selfplay: Command, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], patched: str
+) -> None:
+    monkeypatch.setattr(patched, _interrupt)
+    done = selfplay.here(*arguments)
+    assert done.code == 130 and "selfplay: interrupted" in done.err.splitlines(), done.err
+
+
+@pytest.mark.parametrize("command", [("solve", "no-run"), ("eval", "no-run"), ("curriculum", "pypi:none")])
+def test_an_unknown_option_is_refused_before_anything_is_shown(selfplay: Command, command: tuple[str, ...]) -> None:
+    done = selfplay.here(*command, "--policy", "openai:m", "--option", "a=b")
+    refused(done, "there is no option 'a'", "The options are: ")
+    assert done.err.startswith("selfplay: ")
+
+
+def test_options_that_contradict(selfplay: Command) -> None:
+    done = selfplay.here("learn", "run", "--model", "m", "--dry-run", "--out", "x")
+    assert done.code == 2 and "--dry-run, which writes nothing" in done.err
+
+
+@pytest.mark.parametrize("command", ["show", "validate", "grade", "audit", "solve", "world", "report", "eval"])
+def test_a_long_path_under_a_missing_folder(selfplay: Command, tmp_path: Path, command: str) -> None:
+    long = tmp_path.joinpath(*["x" * 210] * 4)
+    more = {"grade": ("--patch", __file__), "world": ("--out", tmp_path / "out")}.get(command, ())
+    refused(done := selfplay.here(command, long, *more))
+    assert "x" * 100 + "..." not in done.err and "x" * 211 not in done.err and "..." in done.err, done.err
+
+
+@pytest.mark.parametrize("command", ["curriculum", "train"])
+def test_a_binary_file(selfplay: Command, tmp_path: Path, command: str) -> None:
+    (tmp_path / "a.txt").write_bytes(b"\x89PNG\xff")
+    refused(selfplay.here(command, tmp_path / "a.txt"), "a.txt cannot be read: it is not UTF-8 text", "Name a")
+
+
+def test_a_json_file_of_ours_that_is_no_trajectory(selfplay: Command, tmp_path: Path) -> None:
+    (tmp_path / "summary.json").write_text('{\n "bugs": 1\n}')
+    done = selfplay.here("show", tmp_path / "summary.json")
+    refused(done, "summary.json is not JSON as we write it: line 1, column 2", "A trajectory holds JSON lines")
+
+
 # -- limits of the shell ---------------------------------------------------------------------------------------
 
 
@@ -190,3 +252,11 @@ def test_a_long_path_is_shown_by_both_ends() -> None:
     assert (
         error is not None and len(error.message) < 250 and error.message.startswith("/xxx") and "/end:" in error.message
     )
+
+
+def test_a_file_that_cannot_be_written_is_named_by_its_own_name(tmp_path: Path) -> None:
+    for path in (Path("/proc/report.html"), tmp_path / "no" / "report.html", tmp_path / f"{'x' * 300}.html"):
+        with pytest.raises(OSError) as caught:
+            write_atomically(path, b"x")
+        error = explained(caught.value)
+        assert error is not None and error.message.startswith(f"{shortened(path)}: ") and error.hint
