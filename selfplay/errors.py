@@ -4,14 +4,17 @@ All packages subclass `SelfplayError`; the command line prints the message and t
 that escapes is a bug in our code and shows its traceback.
 """
 
+import json
 from typing import Any
 
 
 def in_words(error: BaseException) -> str:
-    """What an error says, without the number that the operating system has for it, and without Python's words for bytes
-    that are no text."""
+    """What an error says, without the number that the operating system has for it, and without Python's words for a
+    text that cannot be read."""
     if isinstance(error, UnicodeDecodeError):
         return "it is not UTF-8 text"
+    if isinstance(error, json.JSONDecodeError):
+        return f"it is not JSON (line {error.lineno}, column {error.colno})"
     said = error.strerror if isinstance(error, OSError) else ""
     return said or str(error) or type(error).__name__
 

@@ -32,7 +32,9 @@ def finished(
         found: dict[str, Any] = json.loads(summary.read_text())
         theirs = dict(found["settings"])
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise refusal(f"{summary} is damaged", "Give another --out.") from error
+        unread = isinstance(error, OSError | UnicodeDecodeError | json.JSONDecodeError)
+        why = in_words(error) if unread else "it has no settings"
+        raise refusal(f"{summary} is damaged: {why}", "Give another --out.") from error
     for name, value in json.loads(json.dumps(settings, default=str)).items():
         was = whole(theirs.get(name), (unrecorded or {}).get(name))
         if was != value:
