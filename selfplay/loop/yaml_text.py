@@ -25,7 +25,7 @@ def _unknown(loader: yaml.SafeLoader, node: yaml.Node) -> Any:
     raise yaml.constructor.ConstructorError(None, None, f"no setting has the tag {kind!r}", node.start_mark)
 
 
-class _Plain(yaml.SafeLoader):
+class _PlainValues(yaml.SafeLoader):
     """PyYAML's reader without the kinds that are not plain, and with a line for each value it cannot make."""
 
     yaml_implicit_resolvers = {  # noqa: RUF012 - PyYAML declares it of an instance
@@ -54,7 +54,7 @@ class _Plain(yaml.SafeLoader):
 def read_yaml(text: str, name: str) -> Any:
     """The plain value of a YAML text; `name`: of the text, for messages. Raises `TrainingError`."""
     try:
-        value = yaml.load(text, Loader=_Plain)
+        value = yaml.load(text, Loader=_PlainValues)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
