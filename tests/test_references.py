@@ -82,7 +82,7 @@ def named(file: Path, span: str) -> bool:
     if first in LIBRARIES | STRANGERS or is_setting(parts):
         return True
     if first in classes():
-        return has_attribute(classes()[first], rest[0])
+        return not rest or has_attribute(classes()[first], rest[0])
     if file.suffix == ".md":
         return any(exists(".".join((*place, *parts))) for place in PLACES)
     above = tuple(dotted(file).split("."))
