@@ -159,7 +159,7 @@ def decoding_of(
 
 
 def longest_episode(config: "TrainConfig", load: Load, decoding: Decoding, assumed: Assumed) -> float:
-    """Seconds of an episode that fills its context, at most `play.seconds`. If both roles play, the sum of both: an
+    """Seconds of an episode that fills its context, at most its time limit. If both roles play, the sum of both: an
     attempt begins after its bug is planted."""
     sampled = load.length / assumed["episode_share"] * assumed["sampled_share"]
     turns = min(config.play.player.calls, sampled / assumed["turn_tokens"])
