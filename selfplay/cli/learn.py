@@ -1,7 +1,7 @@
 """`selfplay learn`: one update of a model from the stored episodes of runs."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,6 +11,10 @@ from selfplay.cli.credit import Planned, RecipeOption, Runs, Whose, print_credit
 from selfplay.cli.output import print_json, print_line
 from selfplay.cli.policy import policy_options
 from selfplay.cli.weak import WeakOption, weak_chosen
+
+if TYPE_CHECKING:
+    from selfplay.commands.learn import LearnSummary
+    from selfplay.update.batch.figures import RoleFigures
 
 Out = Annotated[
     Path | None, typer.Option(help="The folder to write: open it with --policy vllm:OUT or transformers:OUT.")
@@ -64,21 +68,22 @@ def learn(
             print_line(line)
 
 
-def told(summary: dict[str, Any], out: Path) -> list[str]:
+def told(summary: "LearnSummary", out: Path) -> list[str]:
     """The summary in lines."""
     lines = [_rollouts(role, found) for role, found in summary["rollouts"].items()]
-    for role, found in summary["tokens"].items():
+    for role, found in summary.get("tokens", {}).items():
         lines.append(
             f"{role}: {found['tokens']:.0f} tokens; ratio {found['ratio']:.4f} ({found['ratio_min']:.3f} to "
             f"{found['ratio_max']:.3f}), clipped {found['clipped']:.1%}, k3 {found['k3']:.2g}, "
             f"entropy {found['entropy']:.3f}"
         )
-    step = summary["step"]
-    norm = f"loss {step['loss']:.4g}, gradient {step['gradient']:.4g}, learning rate {step['lr']:g}"
-    return [*lines, f"{norm}, {step['seconds']:.1f} s; the model is in {out}"]
+    if (step := summary["step"]) is not None:
+        norm = f"loss {step['loss']:.4g}, gradient {step['gradient']:.4g}, learning rate {step['lr']:g}"
+        lines.append(f"{norm}, {step['seconds']:.1f} s; the model is in {out}")
+    return lines
 
 
-def _rollouts(role: str, found: dict[str, Any]) -> str:
+def _rollouts(role: str, found: "RoleFigures") -> str:
     reward = found["reward"]
     said = (
         "" if reward is None else f"; rewards {reward['min']:+.2f} to {reward['max']:+.2f}, mean {reward['mean']:+.3f}"

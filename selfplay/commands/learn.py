@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from selfplay.agent.chat_format import ChatFormat
 from selfplay.commands.credit import CreditOrder, credited_runs, damages
@@ -21,6 +21,7 @@ from selfplay.rl.credit.table import CREDIT_COLUMNS, credit_row
 from selfplay.train.packing import check_readable
 from selfplay.update.batch.crediting import Credited
 from selfplay.update.batch.examples import examples
+from selfplay.update.batch.figures import UpdateFigures
 from selfplay.update.batch.summary import require_gradient
 from selfplay.update.errors import LearningError
 from selfplay.update.recipe import Recipe
@@ -39,6 +40,19 @@ class LearnOrder:
     out: Path
 
 
+class LearnFigures(UpdateFigures):
+    """An update, and the wall seconds of loading, updating and writing."""
+
+    seconds: float
+
+
+class LearnSummary(LearnFigures):
+    """The content of `learn.json`. `settings`: what fixed the result; `table`: the rows of `credit`."""
+
+    settings: dict[str, Any]
+    table: list[dict[str, str]]
+
+
 class LearnWatcher(Protocol):
     """Receives the progress."""
 
@@ -55,7 +69,7 @@ def dry_run(order: LearnOrder, watcher: LearnWatcher) -> list[Credited]:
     return rollouts
 
 
-def learn(order: LearnOrder, watcher: LearnWatcher) -> dict[str, Any]:
+def learn(order: LearnOrder, watcher: LearnWatcher) -> LearnSummary:
     """Make the update, write the model, and return the summary. A finished update is not made again.
 
     Raises `SelfplayError` for what the user can mend."""
@@ -74,7 +88,7 @@ def learn(order: LearnOrder, watcher: LearnWatcher) -> dict[str, Any]:
 
     with whole_folder(order.out, LearningError, AGAIN) as made:
         figures = updated(order, rollouts, made, watcher)
-        summary = {"settings": settings, **figures, "table": _table(rollouts)}
+        summary: LearnSummary = {"settings": settings, **figures, "table": _table(rollouts)}
         (made / SUMMARY).write_text(json.dumps(summary, indent=2) + "\n")
     return summary
 
@@ -122,10 +136,10 @@ def _settings(order: LearnOrder) -> dict[str, Any]:
     return plain
 
 
-def _finished(order: LearnOrder, settings: Mapping[str, Any]) -> dict[str, Any] | None:
+def _finished(order: LearnOrder, settings: Mapping[str, Any]) -> LearnSummary | None:
     """The summary of exactly this update, if it was made. Raises `LearningError` if `out` has anything else."""
     default = {"recipe": json.loads(json.dumps(asdict(Recipe())))}
     found = finished(order.out / SUMMARY, settings, "update", LearningError, default)
     if found is None and order.out.exists() and (not order.out.is_dir() or any(order.out.iterdir())):
         raise LearningError(f"{order.out} exists and is not the result of an update", "Give another --out.")
-    return found
+    return cast(LearnSummary | None, found)

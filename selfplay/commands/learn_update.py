@@ -3,9 +3,8 @@
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from selfplay.commands.learn import LearnOrder, LearnWatcher
+from selfplay.commands.learn import LearnFigures, LearnOrder, LearnWatcher
 from selfplay.train.model import load_scorer
 from selfplay.train.precision import slow_precision
 from selfplay.train.step import Trainer
@@ -14,8 +13,8 @@ from selfplay.update.batch.crediting import Credited
 from selfplay.update.step.one_update import model_options, step_options, update
 
 
-def updated(order: LearnOrder, rollouts: Sequence[Credited], folder: Path, watcher: LearnWatcher) -> dict[str, Any]:
-    """Take the step and write the new model to `folder`; returns the summary. Weights are written in float32, since
+def updated(order: LearnOrder, rollouts: Sequence[Credited], folder: Path, watcher: LearnWatcher) -> LearnFigures:
+    """Take the step and write the new model to `folder`; returns its figures. Weights are written in float32, since
     bf16 would lose an update with a small learning rate.
 
     Raises `SelfplayError`, and `OSError` if the folder cannot be written."""

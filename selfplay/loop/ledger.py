@@ -11,12 +11,13 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from selfplay.curriculum.database_errors import hint, said
 from selfplay.curriculum.untrusted_sqlite import LEDGER, harden
 from selfplay.loop.errors import TrainingError
 from selfplay.loop.schedule import Injected
+from selfplay.loop.step_record import StepRecord
 from selfplay.untrusted_json import answer, json_value
 
 NAME = LEDGER
@@ -77,15 +78,15 @@ class Ledger:
         row = self._db.execute("SELECT value FROM settings WHERE name = ?", (name,)).fetchone()
         return None if row is None else _read(row[0])
 
-    def finished(self) -> list[dict[str, Any]]:
-        """The figures of the finished steps, in order."""
+    def finished(self) -> list[StepRecord]:
+        """The finished steps, in order."""
         rows = self._db.execute("SELECT figures FROM steps WHERE figures IS NOT NULL ORDER BY step")
-        return [dict(_read(text)) for (text,) in rows]
+        return [_record(text) for (text,) in rows]
 
-    def newest(self, count: int) -> list[dict[str, Any]]:
-        """The figures of the last `count` finished steps, in order."""
+    def newest(self, count: int) -> list[StepRecord]:
+        """The last `count` finished steps, in order."""
         last = "SELECT figures FROM steps WHERE figures IS NOT NULL ORDER BY step DESC LIMIT ?"
-        return [dict(_read(text)) for (text,) in self._db.execute(last, (count,))][::-1]
+        return [_record(text) for (text,) in self._db.execute(last, (count,))][::-1]
 
     def begin(self, step: int, version: int, injections: Injected) -> Planned:
         """The plan of a step: the recorded one, or a new one."""
@@ -148,10 +149,19 @@ class Ledger:
         with self._db:
             self._db.execute("DELETE FROM benched WHERE repository = ? AND until IS NULL", (repository,))
 
-    def finish(self, step: int, figures: Mapping[str, object]) -> None:
-        """Record the figures of a step."""
+    def finish(self, record: StepRecord) -> None:
+        """Record a finished step."""
         with self._db:
-            self._db.execute("UPDATE steps SET figures = ? WHERE step = ?", (json.dumps(figures), step))
+            self._db.execute("UPDATE steps SET figures = ? WHERE step = ?", (json.dumps(record), record["number"]))
+
+
+def _record(text: str) -> StepRecord:
+    """A step as `finish` stored it. One of an earlier version may lack fields, so pages read it as tolerantly as
+    `metrics.jsonl`. Raises `ValueError` for another shape."""
+    found = _read(text)
+    if not isinstance(found, dict):
+        raise ValueError("a step's figures are no object")
+    return cast(StepRecord, found)
 
 
 def whole(recorded: Any, unrecorded: Any) -> Any:

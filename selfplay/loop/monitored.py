@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from selfplay.loop.metrics import Figures, counts, number, part
+from selfplay.update.recipe import GIBBERISH
 
 Kind = Literal["below", "above", "fallen", "changed"]
 
@@ -41,7 +42,7 @@ def _uniform(step: Figures) -> float | None:
 
 def _gibberish(step: Figures) -> float | None:
     episodes = _sum(step, "episodes")
-    taken = sum(counts(step, "rollouts", role, "without_a_gradient").get("gibberish", 0) for role in _roles(step))
+    taken = sum(counts(step, "rollouts", role, "without_a_gradient").get(GIBBERISH, 0) for role in _roles(step))
     return taken / episodes if episodes else None
 
 

@@ -7,8 +7,15 @@ import pytest
 
 from selfplay.loop.errors import TrainingError
 from selfplay.loop.ledger import NAME, Planned, open_ledger
+from selfplay.loop.step_record import Phases, StepRecord
 
 PLAN = [("r", 4), ("r", 5)]
+
+
+def finished(step: int) -> StepRecord:
+    """A step that taught nothing."""
+    phases: Phases = {"wait": 0.5, "credit": 1.0, "learn": 2.0, "sync": 0.0}
+    return {"number": step, "version": 0, "phases": phases, "step": None, "nothing": "no trainer", "rollouts": {}}
 
 
 def test_a_repository_is_benched_for_some_steps_or_until_it_can_be_used(tmp_path: Path) -> None:
@@ -33,9 +40,9 @@ def test_a_step_keeps_its_plan_over_a_kill(tmp_path: Path) -> None:
     with open_ledger(tmp_path) as ledger:
         assert ledger.planned(0) and ledger.begin(0, 8, [("r", 9)]) == Planned(0, 7, PLAN, [("b", 1), ("b", 2)])
         assert ledger.finished() == [] and ledger.injections(played=True) == PLAN
-        ledger.finish(0, {"loss": 0.5})
+        ledger.finish(finished(0))
     with open_ledger(tmp_path) as ledger:
-        assert ledger.finished() == [{"loss": 0.5}]
+        assert ledger.finished() == [finished(0)]
 
 
 def test_what_is_open_is_of_steps_that_are_not_finished(tmp_path: Path) -> None:
@@ -44,9 +51,19 @@ def test_what_is_open_is_of_steps_that_are_not_finished(tmp_path: Path) -> None:
             ledger.begin(step, step, [("r", step)])
             ledger.choose(step, [("b", step)])
             assert ledger.open_injections() == [("r", step)] and ledger.open_attempts() == [("b", step)]
-            ledger.finish(step, {"loss": step})
+            ledger.finish(finished(step))
         assert ledger.open_injections() == [] == ledger.open_attempts()
-        assert ledger.newest(2) == [{"loss": 1}, {"loss": 2}] and ledger.newest(9) == ledger.finished()
+        assert ledger.newest(2) == [finished(1), finished(2)] and ledger.newest(9) == ledger.finished()
+
+
+@pytest.mark.parametrize("figures", ["[1]", "1", "{"])
+def test_a_damaged_step_is_named(tmp_path: Path, figures: str) -> None:
+    with open_ledger(tmp_path) as ledger:
+        ledger.begin(0, 0, PLAN)
+    with sqlite3.connect(tmp_path / NAME) as database:
+        database.execute("UPDATE steps SET figures = ?", (figures,))
+    with pytest.raises(TrainingError, match=NAME), open_ledger(tmp_path) as ledger:
+        ledger.finished()
 
 
 def test_settings_bind(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Set
 from contextlib import aclosing, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import Literal
 
 from selfplay.agent.chat_format import ChatFormat
 from selfplay.commands.attempts import AttemptPlay, lost_attempt, play_attempts
@@ -28,6 +29,7 @@ from selfplay.loop.errors import TrainingError
 from selfplay.loop.ledger import Attempted, Ledger, Planned
 from selfplay.loop.pipeline import pipelined
 from selfplay.loop.schedule import Injected
+from selfplay.loop.step_record import Phases, StepOfSeveral, StepRecord, seconds_of
 from selfplay.rollout.injector import injector_key
 from selfplay.rollout.ready_bug import ReadyBug
 from selfplay.rollout.retries import IdleCheck, idle_check_in
@@ -96,18 +98,19 @@ class Training:
 
     async def _learned(self, plan: Planned) -> None:
         """Learn a played step, and finish it. Its `wait`: how long the trainer was idle."""
-        step, phases = plan.step, {"wait": time.monotonic() - self._idle_since}
+        step, wait = plan.step, time.monotonic() - self._idle_since
+        phases: Phases = {"wait": wait, "credit": 0.0, "learn": 0.0, "sync": 0.0}
         with _timed(phases, "credit"):
             rollouts = await self._credited(plan)
         with _timed(phases, "learn"):
             figures = await self.learner.learn(rollouts, step)
         with _timed(phases, "sync"):
             await self.engines.sync(self.learner)
+        record: StepRecord = {"number": step, "version": plan.version, "phases": phases, **figures}
         of_each = self.repositories.figures(plan)
-        about = {"number": step, "version": plan.version, "phases": phases}
-        self.ledger.finish(step, {**about, **figures, **({"repositories": of_each} if of_each else {})})
+        self.ledger.finish(record if of_each is None else StepOfSeveral(**record, repositories=of_each))
         self.store()
-        self.watcher.done(told(step, self.config.steps, figures, sum(phases.values())))
+        self.watcher.done(told(step, self.config.steps, figures, seconds_of(phases)))
         self._idle_since = time.monotonic()
         self._refuse_vain()
 
@@ -209,7 +212,7 @@ class Training:
 
 
 @contextmanager
-def _timed(phases: dict[str, float], name: str) -> Iterator[None]:
+def _timed(phases: Phases, name: Literal["credit", "learn", "sync"]) -> Iterator[None]:
     began = time.monotonic()
     yield
     phases[name] = time.monotonic() - began

@@ -9,7 +9,6 @@ is never benched.
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypedDict
 
 from selfplay.commands.curricula import record_failure
 from selfplay.commands.curriculum import CurriculumWatcher, prepared_source
@@ -21,20 +20,13 @@ from selfplay.loop.config import TrainConfig
 from selfplay.loop.errors import TrainingError
 from selfplay.loop.ledger import Ledger, Planned
 from selfplay.loop.schedule import Injected, drawn, first_injection, groups_of, in_vain, injections
+from selfplay.loop.step_record import RepositoryFigures
 from selfplay.repository import MeasuredRepository, Suite
 from selfplay.sandbox import Backend
 from selfplay.scripted.injector.impossible import too_few_tests
 
 Measured = dict[str, MeasuredRepository]
 """Repository -> its prepared tree and measured suite."""
-
-
-class RepositoryFigures(TypedDict):
-    """`groups`: repository -> injector groups of a step; `benched`: how many are; `reasons`: why each of them is."""
-
-    groups: dict[str, int]
-    benched: int
-    reasons: dict[str, str]
 
 
 def prepared_sources(

@@ -2,8 +2,44 @@
 
 from typing import NotRequired, TypedDict
 
-TokenFigures = dict[str, dict[str, float]]
-"""Role, or "both" -> the means over its trained tokens (`update.step.objective.Objective.figures`)."""
+
+class TokenMeans(TypedDict):
+    """A role's trained tokens: how many, the means over them, and the ends. `difference` is log r, `weight` the
+    correction's; `effective_sample_size`: as a share; `loss_sum`: the sum of their losses."""
+
+    tokens: float
+    ratio: float
+    difference: float
+    absolute_difference: float
+    k1: float
+    k3: float
+    clipped: float
+    entropy: float
+    weight: float
+    ratio_max: float
+    ratio_min: float
+    difference_max: float
+    difference_min: float
+    effective_sample_size: float
+    loss_sum: float
+
+
+TokenFigures = dict[str, TokenMeans]
+"""Role, or "both" -> its tokens."""
+
+
+class TrainerFigures(TypedDict):
+    """What a trainer says of its step (`train.step.StepFigures`)."""
+
+    step: int
+    loss: float
+    gradient: float
+    entropy: float
+    lr: float
+    tokens: int
+    trained: int
+    rows: int
+    seconds: float
 
 
 class RewardFigures(TypedDict):
@@ -33,11 +69,11 @@ class RoleFigures(TypedDict):
 
 
 class UpdateFigures(TypedDict):
-    """`step`: the trainer's own figures (`train.step.StepFigures`), None if nothing was learned; `nothing`: why not.
-    `steps`: each role's own, if it has its own trainer."""
+    """`step`: the trainer's own figures, None if nothing was learned; `nothing`: why not. `steps`: each role's own, if
+    it has its own trainer."""
 
-    step: dict[str, float] | None
+    step: TrainerFigures | None
     rollouts: dict[str, RoleFigures]
     tokens: NotRequired[TokenFigures]
-    steps: NotRequired[dict[str, dict[str, float]]]
+    steps: NotRequired[dict[str, TrainerFigures]]
     nothing: NotRequired[str]

@@ -19,10 +19,11 @@ from selfplay.rl.loss.masking import inside
 from selfplay.train.model import sharded
 from selfplay.train.step import Tokens
 from selfplay.update.batch.examples import ADVANTAGES, INJECTOR, ROLES, SAMPLED
+from selfplay.update.batch.figures import TokenFigures, TokenMeans
 from selfplay.update.recipe import Recipe
 
-MEANS = ("ratio", "difference", "absolute_difference", "k1", "k3", "clipped", "entropy", "weight")
-"""The figures that are averaged over tokens; `difference` is log r, `weight` the correction's."""
+SUMS = 11
+"""The figures of a token that are summed: those of `_measure`, in the order in which `_figures` reads them."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,7 @@ class Objective:
 
     def __init__(self, recipe: Recipe) -> None:
         self.recipe = recipe
-        self._sums = torch.zeros(len(ROLES), len(MEANS) + 3, dtype=torch.float64)  # and r squared, tokens, losses
+        self._sums = torch.zeros(len(ROLES), SUMS, dtype=torch.float64)
         self._most = torch.full((len(ROLES), 4), -torch.inf, dtype=torch.float64)  # ratio, -ratio, log r, -log r
 
     def __call__(self, tokens: Tokens) -> Tensor:
@@ -111,22 +112,35 @@ class Objective:
                 )
                 self._most[place] = torch.maximum(self._most[place], ends.double().cpu())
 
-    def figures(self) -> dict[str, dict[str, float]]:
-        """By role and for both together: tokens, the means of `MEANS`, the ends of ratio and difference, the effective
-        sample size as a share, and the sum of the losses of tokens. A role without a token is left out."""
+    def figures(self) -> TokenFigures:
+        """By role and for both together; a role without a token is left out."""
         sums, most = _over_ranks(self._sums, self._most)
         rows = {role: (sums[place], most[place]) for place, role in enumerate(ROLES)}
         rows["both"] = sums.sum(0), most.amax(0)
         return {name: _figures(*row) for name, row in rows.items() if row[0][-2] > 0}
 
 
-def _figures(sums: Tensor, most: Tensor) -> dict[str, float]:
+def _figures(sums: Tensor, most: Tensor) -> TokenMeans:
     *values, squares, tokens, loss = sums.tolist()
-    means = {name: value / tokens for name, value in zip(MEANS, values, strict=True)}
-    effective = corrections.effective_sample_size(values[MEANS.index("ratio")], squares, tokens)
+    ratio, difference, absolute, k1, k3, clip, entropy, weight = (value / tokens for value in values)
     highest, lowest, over, under = most.tolist()
-    ends = {"ratio_max": highest, "ratio_min": -lowest, "difference_max": over, "difference_min": -under}
-    return {"tokens": tokens, **means, **ends, "effective_sample_size": effective, "loss_sum": loss}
+    return {
+        "tokens": tokens,
+        "ratio": ratio,
+        "difference": difference,
+        "absolute_difference": absolute,
+        "k1": k1,
+        "k3": k3,
+        "clipped": clip,
+        "entropy": entropy,
+        "weight": weight,
+        "ratio_max": highest,
+        "ratio_min": -lowest,
+        "difference_max": over,
+        "difference_min": -under,
+        "effective_sample_size": corrections.effective_sample_size(values[0], squares, tokens),
+        "loss_sum": loss,
+    }
 
 
 def _over_ranks(sums: Tensor, most: Tensor) -> tuple[Tensor, Tensor]:

@@ -5,7 +5,7 @@ A training loop calls this with each batch, and `selfplay learn` with a finished
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 from selfplay.train.lora import LoraOptions
@@ -13,7 +13,7 @@ from selfplay.train.model import ModelOptions
 from selfplay.train.step import StepFigures, StepOptions, Trainer
 from selfplay.update.batch.crediting import Credited
 from selfplay.update.batch.examples import examples
-from selfplay.update.batch.figures import RoleFigures, TokenFigures, UpdateFigures
+from selfplay.update.batch.figures import RoleFigures, TokenFigures, TrainerFigures, UpdateFigures
 from selfplay.update.batch.summary import require_gradient, rollout_figures
 from selfplay.update.errors import NothingToLearn
 from selfplay.update.recipe import Recipe
@@ -33,10 +33,24 @@ class Updated:
 
     def figures(self) -> UpdateFigures:
         """Plain numbers, to be stored."""
-        found = UpdateFigures(step=asdict(self.step), tokens=self.tokens, rollouts=self.rollouts)
+        found = UpdateFigures(step=_plain(self.step), tokens=self.tokens, rollouts=self.rollouts)
         if self.steps:
-            found["steps"] = {role: asdict(step) for role, step in self.steps.items()}
+            found["steps"] = {role: _plain(step) for role, step in self.steps.items()}
         return found
+
+
+def _plain(step: StepFigures) -> TrainerFigures:
+    return {
+        "step": step.step,
+        "loss": step.loss,
+        "gradient": step.gradient,
+        "entropy": step.entropy,
+        "lr": step.lr,
+        "tokens": step.tokens,
+        "trained": step.trained,
+        "rows": step.rows,
+        "seconds": step.seconds,
+    }
 
 
 def update(trainer: Trainer, rollouts: Sequence[Credited], recipe: Recipe) -> Updated:
