@@ -10,7 +10,8 @@ from typing import Any, get_args, get_origin, get_type_hints, is_typeddict
 import pytest
 from rich.console import Console
 
-from selfplay.loop.monitors import MONITORS, Monitors
+from selfplay.loop.monitored import MONITORS
+from selfplay.loop.monitors import Monitors
 from selfplay.loop.step_record import StepOfSeveral, StepRecord
 from selfplay.report.html.curves import LINES, training
 from selfplay.report.scalars import flattened
@@ -60,7 +61,7 @@ HISTORY = [made(StepRecord), STEP] * 5
 
 @pytest.mark.parametrize("name", MONITORS)
 def test_a_monitor_finds_its_figure(name: str) -> None:
-    _, _, measure, _ = MONITORS[name]
+    measure = MONITORS[name].measure
     assert (measure(STEP) or 0) > 0 or name == "uniform"
     assert measure(STEP) is not None
 
@@ -92,4 +93,4 @@ def test_a_renamed_key_is_noticed() -> None:
     step = Known({**STEP, "rollouts": Known({"solver": Known({**renamed, "sampled": 3})})})
     assert get_type_hints(RoleFigures).keys() >= renamed.keys()
     with pytest.raises(AssertionError, match="tokens is not written"):
-        MONITORS["length"][2](step)
+        MONITORS["length"].measure(step)

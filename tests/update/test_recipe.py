@@ -57,7 +57,7 @@ def test_choices_by_name() -> None:
         ("length_penalty", "0.5", "length_penalty needs 0 <= length_free < length_longest"),
         ("length_penalty", "inf", "length_penalty: a finite number is needed"),
         ("length_free", "9", "length_free and length_longest need a length_penalty above 0"),
-        ("length_longest", "9.5", "the option length_longest: Input should be a valid integer"),
+        ("length_longest", "9.5", "the option length_longest: a whole number is needed, not '9.5'"),
         ("lora_rank", "-1", "lora_rank and lora_alpha are at least 0"),
         ("lora_alpha", "32", "lora_alpha needs a lora_rank"),
         ("solver_advantages", "maximum_likelihood", "takes rewards of at least 0: let failures earn 0"),
