@@ -15,6 +15,7 @@ ledger       each step's episodes and figures: the state from which a killed run
 plan         memory, hours and the bottleneck of a step; nothing is started
 planning/    its calculations
 metrics      a step's figures, read as typed values
+step_record  a finished step as the loop writes it
 monitored    what the monitors watch
 monitors     figures -> warnings of a collapse, which may stop the run
 """
