@@ -187,6 +187,16 @@ def test_options_that_contradict(selfplay: Command) -> None:
     assert done.code == 2 and "--dry-run, which writes nothing" in done.err
 
 
+def test_a_group_of_a_script_is_said_to_share_no_prompt(
+    selfplay: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Said, not refused: a run that was begun so resumes."""
+    monkeypatch.setattr("selfplay.commands.curriculum.run_curriculum", _interrupt)
+    asked = ("curriculum", "pypi:none", "--out", tmp_path / "run", "--group")
+    assert "has no prompt" in selfplay.here(*asked, 4).err
+    assert "has no prompt" not in selfplay.here(*asked, 1).err
+
+
 @pytest.mark.parametrize("command", ["show", "validate", "grade", "audit", "solve", "world", "report", "eval"])
 def test_a_long_path_under_a_missing_folder(selfplay: Command, tmp_path: Path, command: str) -> None:
     long = tmp_path.joinpath(*["x" * 210] * 4)
