@@ -53,5 +53,5 @@ def test_the_price_is_that_of_the_whole_run_in_runs_of_the_suite(backend: Backen
             meter.store()
             report = cost_report(pool, suite)
     assert report["suite_runs_worth"] == pytest.approx(report["bugs"]["core_seconds"] / 0.25, abs=0.02)
-    assert report["suite_runs_worth"] >= 4  # twice 0.5 s, in runs of 0.25 s
+    assert report["suite_runs_worth"] >= 3.8  # twice 0.5 s, in runs of 0.25 s; the kernel counts in ticks of 10 ms
     assert report["prepare"]["core_seconds"] < 0.5  # the laps do not overlap
