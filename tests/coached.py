@@ -8,7 +8,7 @@ real.
 import asyncio
 import zlib
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
@@ -124,7 +124,12 @@ class CoachedByRole:
 
 def coached_by_role(path: Path, plans: Mapping[str, Iterable[Lines]], most: int = 16) -> ModelPlayer:
     """As `coached_player`, with a model for each role."""
+    return _of_each_role(path, lambda model, chat: Coached(model, chat, plans, 4096), 1, most)
 
+
+def _of_each_role(
+    path: Path, coach: Callable[[Any, ChatFormat], "Coached | CoachedBySeed"], episodes: int, most: int
+) -> ModelPlayer:
     async def opened() -> TokenSide:
         torch.set_num_threads(1)
         chat = ChatFormat(load_tokenizer(str(path)))
@@ -132,9 +137,9 @@ def coached_by_role(path: Path, plans: Mapping[str, Iterable[Lines]], most: int 
             role: AutoModelForCausalLM.from_pretrained(path, dtype=torch.float32).eval()
             for role in ("injector", "solver")
         }
-        return TokenSide(CoachedByRole({role: Coached(one, chat, plans, 4096) for role, one in models.items()}), chat)
+        return TokenSide(CoachedByRole({role: coach(one, chat) for role, one in models.items()}), chat)
 
-    return ModelPlayer("coached:m", opened, PlayOptions(episodes=1, calls=2, max_tokens=most))
+    return ModelPlayer("coached:m", opened, PlayOptions(episodes=episodes, calls=2, max_tokens=most))
 
 
 class CoachedBySeed:
@@ -211,15 +216,4 @@ def coached_by_seed(path: Path, lines: Mapping[str, Sequence[str]], most: int = 
 
 def coached_by_role_and_seed(path: Path, lines: Mapping[str, Sequence[str]], most: int = 4) -> ModelPlayer:
     """As `coached_by_seed`, with a model for each role."""
-
-    async def opened() -> TokenSide:
-        torch.set_num_threads(1)
-        chat = ChatFormat(load_tokenizer(str(path)))
-        models = {
-            role: AutoModelForCausalLM.from_pretrained(path, dtype=torch.float32).eval()
-            for role in ("injector", "solver")
-        }
-        found = {role: CoachedBySeed(one, chat, lines, 4096) for role, one in models.items()}
-        return TokenSide(CoachedByRole(found), chat)
-
-    return ModelPlayer("coached:m", opened, PlayOptions(episodes=2, calls=2, max_tokens=most))
+    return _of_each_role(path, lambda model, chat: CoachedBySeed(model, chat, lines, 4096), 2, most)

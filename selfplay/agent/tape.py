@@ -68,9 +68,8 @@ class Tape:
         span = (len(self.ids), len(self.ids) + len(sample.ids))
         self._stretches.append(SampledSpan(*span, (first, last), "length" if sample.length else "stop"))
         self.add(sample.ids)
-        self._logprobs += array(
-            "d", array("f", sample.logprobs)
-        )  # as a file holds them: what is kept equals what is read
+        as_stored = array("f", sample.logprobs)  # what is kept in memory equals what is read from a file
+        self._logprobs += array("d", as_stored)
 
     def spoil(self) -> None:
         """Mark the last answer as malformed; does nothing if the engine gave no ids."""

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from selfplay.cli.app import app, resumable
-from selfplay.cli.conflicts import refuse, refuse_policy
+from selfplay.cli.conflicts import refuse
 from selfplay.cli.isolation import ImageOption, RuntimeOption, SandboxOption, opened
 from selfplay.cli.output import print_either
-from selfplay.cli.policy import ApiKeyEnv, BaseUrl, PolicyOption, player_options, policy_options
+from selfplay.cli.policy import ApiKeyEnv, BaseUrl, PolicyOption, player_options
 from selfplay.cli.trust import TrustOption, trusted
 
 if TYPE_CHECKING:
@@ -50,9 +50,7 @@ def evaluate(
     from selfplay.report.evaluation import evaluation_page
     from selfplay.report.progress import LiveWatcher
 
-    refuse_policy(policy, base_url, api_key_env, option)
-    given = (base_url, api_key_env, option)
-    options = policy_options(*given) if stored else player_options(policy, *given)  # stored: a name that need not play
+    options = player_options(policy, base_url, api_key_env, option, plays=not stored)
     allowed = not stored and trusted(run_dir, trust)
     solve = SolveOrder(
         run_dir, attempts, policy, workers=workers, options=options, name=name, trust=allowed,

@@ -39,12 +39,13 @@ def policy_options(base_url: str | None, api_key_env: str | None, option: list[s
 
 
 def player_options(
-    policy: str, base_url: str | None, api_key_env: str | None, option: list[str] | None
+    policy: str, base_url: str | None, api_key_env: str | None, option: list[str] | None, plays: bool = True
 ) -> dict[str, str]:
-    """The same for a policy that plays, which must know them: refused before anything is opened or shown."""
+    """The same for a policy that plays, which must know them: refused before anything is opened or shown. `plays`:
+    False where the policy is only the name of stored attempts."""
     refuse_policy(policy, base_url, api_key_env, option)
     options = policy_options(base_url, api_key_env, option)
-    if policy not in WITHOUT_OPTIONS:
+    if plays and policy not in WITHOUT_OPTIONS:
         from selfplay.rollout.players import player_named
 
         player_named(policy, options)

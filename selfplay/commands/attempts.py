@@ -60,8 +60,9 @@ Solve = Callable[[ReadyBug, int], Awaitable[Finished]]
 
 @dataclass(frozen=True)
 class AttemptPlay:
-    """How attempts are played: `places` at a time; a `control` makes them itself, else `solve`, or if that is None the
-    run's player here. `elsewhere`: on other machines, about which an idle sandbox here says nothing."""
+    """How attempts are played, `places` at a time. `control`: makes them itself. `solve`: makes them otherwise; without
+    both, the run's player does, in this process. `elsewhere`: on other machines, about which an idle sandbox here says
+    nothing."""
 
     places: int
     control: Control | None = None

@@ -10,14 +10,23 @@ from selfplay.curriculum import Attempt, AttemptFigures, Curriculum, EpisodeReco
 from selfplay.curriculum.attempts import attempt_trajectory
 from selfplay.curriculum.crediting import ENDING, injection_name
 from selfplay.curriculum.records import PlayFigures
-from selfplay.rollout.rollout import InjectorRollout, K, Out, Rollout, SolverKey, SolverOutcome, SolverRollout
+from selfplay.rollout.rollout import (
+    InjectorOutcome,
+    InjectorRollout,
+    K,
+    Out,
+    Rollout,
+    SolverKey,
+    SolverOutcome,
+    SolverRollout,
+)
 from selfplay.rollout.stored import header
 from selfplay.sandbox.owners import remove
 
 
 def store_episode(pool: Curriculum, rollout: InjectorRollout) -> EpisodeRecord:
     """Store an injector rollout; it replaces what the pool holds for that episode."""
-    task, outcome, played = rollout.task, rollout.outcome, _played(rollout.trajectory)
+    task, outcome = rollout.task, rollout.outcome
     name = injection_name(task.number, pool.episodes.suffix(task.repository)) + ENDING
     _save(rollout, pool.folder / "trajectories" / name)
     record = EpisodeRecord(
@@ -26,14 +35,7 @@ def store_episode(pool: Curriculum, rollout: InjectorRollout) -> EpisodeRecord:
         status=outcome.status,
         reason=outcome.reason,
         figures=StoredEpisodeFigures(
-            seconds=outcome.seconds,
-            episode_seconds=played.episode_seconds,
-            calls=played.calls,
-            finish=played.finish,
-            malformed=played.malformed,
-            drift=played.drift,
-            usage=played.usage,
-            suite_runs=outcome.suite_runs,
+            **dict(_played(rollout.trajectory, outcome)),
             validation_seconds=outcome.validation_seconds,
             files=outcome.files,
             changed_lines=outcome.changed_lines,
@@ -59,7 +61,7 @@ def store_attempt(pool: Curriculum, rollout: SolverRollout) -> Attempt:
     task, trajectory = rollout.task, rollout.trajectory
     name = attempt_trajectory(task.bug, task.policy, task.number)
     _save(rollout, pool.folder / "trajectories" / name)
-    attempt = _attempt(task, rollout.outcome, _played(trajectory), trajectory.policy)
+    attempt = _attempt(task, rollout.outcome, _played(trajectory, rollout.outcome), trajectory.policy)
     attempt = replace(attempt, versions=versions_of(trajectory), trajectory=name)
     pool.attempts.add(attempt)
     return attempt
@@ -67,7 +69,7 @@ def store_attempt(pool: Curriculum, rollout: SolverRollout) -> Attempt:
 
 def store_control(pool: Curriculum, task: SolverKey, outcome: SolverOutcome) -> Attempt:
     """Store the outcome of a control, which has no episode."""
-    attempt = _attempt(task, outcome, PlayFigures(), "")
+    attempt = _attempt(task, outcome, PlayFigures(seconds=outcome.seconds, suite_runs=outcome.suite_runs), "")
     pool.attempts.add(attempt)
     return attempt
 
@@ -82,14 +84,7 @@ def _attempt(task: SolverKey, outcome: SolverOutcome, played: PlayFigures, playe
         detail=outcome.detail,
         diff=outcome.diff,
         figures=AttemptFigures(
-            seconds=outcome.seconds,
-            episode_seconds=played.episode_seconds,
-            calls=played.calls,
-            finish=played.finish,
-            malformed=played.malformed,
-            drift=played.drift,
-            usage=played.usage,
-            suite_runs=outcome.suite_runs,
+            **dict(played),
             grading_seconds=outcome.grading_seconds,
             changed_lines=outcome.changed_lines,
             left_out=outcome.left_out,
@@ -105,10 +100,12 @@ def versions_of(trajectory: Trajectory) -> tuple[int, int]:
     return (min(first for first, _ in spans), max(last for _, last in spans)) if spans else (0, 0)
 
 
-def _played(trajectory: Trajectory) -> PlayFigures:
-    """The counts of the episode itself."""
+def _played(trajectory: Trajectory, outcome: InjectorOutcome | SolverOutcome) -> PlayFigures:
+    """The figures of any episode."""
     found = trajectory.figures
     return PlayFigures(
+        seconds=outcome.seconds,
+        suite_runs=outcome.suite_runs,
         episode_seconds=found.seconds,
         calls=found.calls,
         finish=str(found.finish),

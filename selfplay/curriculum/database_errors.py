@@ -40,8 +40,8 @@ def said(error: sqlite3.Error, path: Path, written: Path | None = None, what: st
 
 
 def hint(error: sqlite3.Error, written: Path, otherwise: str = RESUME) -> str:
-    """What to do about it. `written`: the folder of what is written; `otherwise`: for errors that are none of a
-    disk."""
+    """What to do about it. `written`: the folder of what is written; `otherwise`: the hint for
+    errors that have nothing to do with a disk."""
     code = _code(error)
     if code not in OF_THE_DISK:
         return otherwise
