@@ -7,13 +7,14 @@ import json
 import pathlib
 import sys
 
-import swesmith_profiles
+import build_images
+import swesmith_profiles  # noqa: F401  (registers a profile of each repository)
 
 
 def main(predictions, logs):
     from swesmith.harness.grading import get_eval_report
 
-    rows = {row["instance_id"]: row for row in swesmith_profiles.rows()}
+    rows = {row["instance_id"]: row for row in build_images.rows()}
     with open(predictions, encoding="utf-8") as lines:
         given = [json.loads(line) for line in lines]
     resolved, missing = [], []
