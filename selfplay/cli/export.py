@@ -21,7 +21,9 @@ AsLines = Annotated[bool, typer.Option("--jsonl", help="Tables as JSON lines; if
 @app.command()
 def export(
     run_dir: Annotated[list[Path], typer.Argument(help="Folders of runs.")],
-    out: Annotated[Path, typer.Option(help="The folder to write: a new one, or an empty one.")],
+    out: Annotated[
+        Path | None, typer.Option(help="The folder to write: a new one, or an empty one (default: runs/RUN-FORMAT).")
+    ] = None,
     form: Annotated[str, typer.Option("--format", help=f"{one_of(FORMS)}.")] = "swebench",
     min_order: Annotated[int, typer.Option(min=1, max=2, help="Leave out bugs of a lower order.")] = 1,
     max_order: Annotated[int, typer.Option(min=1, max=2, help="Leave out bugs of a higher order.")] = 2,
@@ -48,12 +50,14 @@ def export(
     refuse(parquet and jsonl, "--parquet / --jsonl", "give one of them: a table has one form")
     refuse(min_order > max_order, "--min-order", "is above --max-order")
     refuse(public_share is not None and not 0 < public_share <= 1, "--public-share", "is above 0 and at most 1")
+    from selfplay.commands.default_out import made_of
     from selfplay.commands.export import ExportOrder, run_export
     from selfplay.export.bug_selection import BugSelection, read_range, read_split
     from selfplay.report.progress import LiveWatcher
 
     rates = read_range(solve_rate) if solve_rate else None
     choice = BugSelection(min_order, max_order, rates, tuple(strategy or ()), public_share)
+    out = out or made_of(run_dir[0], form, anew=True)
     order = ExportOrder(
         tuple(run_dir), out, cast(Form, form), choice, read_split(split) if split else None,
         cast(Statement, statement), parquet if parquet or jsonl else None,

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from selfplay.update.batch.figures import RoleFigures
 
 Out = Annotated[
-    Path | None, typer.Option(help="The folder to write: open it with --policy vllm:OUT or transformers:OUT.")
+    Path | None,
+    typer.Option(help="The folder to write, for --policy vllm:OUT or transformers:OUT (default: runs/RUN-learn)."),
 ]
 Version = Annotated[
     int | None, typer.Option(min=0, help="The version of the model to train; by default the newest that sampled.")
@@ -40,16 +41,16 @@ def learn(
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary, or the credit, as JSON.")] = False,
 ) -> None:
     """Make one update of a model from the episodes of both roles: credit, filters, loss, step, weights."""
-    refuse(out is None and not dry_run, "--out", "is needed, or --dry-run")
     refuse(out is not None and dry_run, "--out", "makes no sense with --dry-run, which writes nothing")
     from selfplay.commands import learn as command
     from selfplay.commands.credit import CreditOrder
+    from selfplay.commands.default_out import made_of
     from selfplay.report.progress import LiveWatcher
     from selfplay.update.recipe import recipe_of
 
     recipe = recipe_of(policy_options(None, None, option))
     wanted = CreditOrder(tuple(runs), policy, attempts, weak_chosen(weak), version, recipe)
-    order = command.LearnOrder(wanted, model, out or Path())
+    order = command.LearnOrder(wanted, model, out or made_of(runs[0], "learn"))
     with LiveWatcher() as watcher:
         if dry_run:
             found = command.dry_run(order, watcher)

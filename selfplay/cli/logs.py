@@ -20,7 +20,9 @@ def logs(
     predictions: Annotated[
         Path, typer.Option(help="JSON or JSON lines of instance_id and model_patch, such as predictions/gold.jsonl.")
     ],
-    out: Annotated[Path, typer.Option(help="The folder to write: a new one, or an empty one.")],
+    out: Annotated[
+        Path | None, typer.Option(help="The folder to write: a new one, or an empty one (default: runs/RUN-logs).")
+    ] = None,
     form: Annotated[str, typer.Option("--format", help=f"{one_of(GRADED_FORMS)}.")] = "swebench",
     workers: Annotated[int | None, typer.Option(min=1, help="Predictions at a time (default: one per core).")] = None,
     sandbox: SandboxOption = "bubblewrap",
@@ -32,10 +34,12 @@ def logs(
     """Run a dataset's own evaluation of predictions in sandboxes, without a container engine, and write a log of each
     for its tool's grader. Exit 0: every prediction has a log, 1: one has none."""
     refuse(form not in GRADED_FORMS, "--format", f"is {one_of(GRADED_FORMS)}")
+    from selfplay.commands.default_out import made_of
     from selfplay.commands.logs import LOG, LogsOrder, run_logs
     from selfplay.report.progress import LiveWatcher
 
     backend, allowed = opened(sandbox, image, runtime), [trusted(run, trust) for run in run_dir]  # ask for each run
+    out = out or made_of(run_dir[0], "logs", anew=True)
     order = LogsOrder(tuple(run_dir), predictions, out, cast(GradedForm, form), workers, any(allowed))
     with LiveWatcher() as watcher:
         failed = run_logs(order, backend, lambda total: watcher.expect(total, "running"), watcher.done)

@@ -9,28 +9,44 @@ from selfplay.cli.app import INTERRUPTED, app
 from selfplay.cli.conflicts import refuse
 from selfplay.cli.output import print_json, print_line
 
+Out = Annotated[
+    Path | None,
+    typer.Option(help="The folder to write, for --policy vllm:OUT or transformers:OUT (default: runs/RUN-sft)."),
+]
+Strict = Annotated[bool, typer.Option("--strict", help="Only episodes that submitted, without a malformed call.")]
+Render = Annotated[
+    bool, typer.Option("--render", help="Render episodes of another model's tokens in this model's template.")
+]
+Repeats = Annotated[
+    bool, typer.Option("--repeats", help="Keep duplicate lessons, such as the first stage of each bug.")
+]
+Scripted = Annotated[
+    bool, typer.Option("--scripted", help="Scripts' own episodes too: long programs, poor examples for a model.")
+]
+ObservationChars = Annotated[
+    int, typer.Option(min=100, help="The most characters of an observation in a script's episode.")
+]
+Schedule = Annotated[str, typer.Option(help="The learning rate: constant, or cosine (falls to 0 at the last step).")]
+KeepActivations = Annotated[
+    bool, typer.Option("--keep-activations", help="Faster, and takes more memory: about 1.4 MB a token for 135M.")
+]
+Lora = Annotated[
+    int | None, typer.Option(min=1, help="Train only adapters of this rank; OUT is the model with them added.")
+]
+
 
 @app.command()
 def sft(
+    context: typer.Context,
     runs: Annotated[list[Path], typer.Argument(help="Folders of runs, of any policy.")],
     model: Annotated[str, typer.Option(help="A model's folder or hub name.")],
-    out: Annotated[Path, typer.Option(help="The folder to write: open it with --policy vllm:OUT or transformers:OUT.")],
+    out: Out = None,
     role: Annotated[str, typer.Option(help="injector, solver or both.")] = "both",
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Only episodes that submitted, without a malformed call.")
-    ] = False,
-    render: Annotated[
-        bool, typer.Option("--render", help="Render episodes of another model's tokens in this model's template.")
-    ] = False,
-    repeats: Annotated[
-        bool, typer.Option("--repeats", help="Keep duplicate lessons, such as the first stage of each bug.")
-    ] = False,
-    scripted: Annotated[
-        bool, typer.Option("--scripted", help="Scripts' own episodes too: long programs, poor examples for a model.")
-    ] = False,
-    observation_chars: Annotated[
-        int, typer.Option(min=100, help="The most characters of an observation in a script's episode.")
-    ] = 16_000,
+    strict: Strict = False,
+    render: Render = False,
+    repeats: Repeats = False,
+    scripted: Scripted = False,
+    observation_chars: ObservationChars = 16_000,
     budget: Annotated[int, typer.Option(min=2, help="Tokens of a packed row, and of the longest sequence.")] = 8192,
     too_long: Annotated[str, typer.Option(help="Longer sequences: refuse, cut (keep the beginning), leave-out.")] = (
         "refuse"
@@ -41,43 +57,41 @@ def sft(
     patience: Annotated[int, typer.Option(min=1, help="Epochs without a lower held-out loss before it stops.")] = 1,
     lr: Annotated[float, typer.Option(min=0, help="Learning rate.")] = 1e-5,
     warmup: Annotated[int, typer.Option(min=0, help="Steps until the learning rate is reached.")] = 5,
-    schedule: Annotated[
-        str, typer.Option(help="The learning rate: constant, or cosine (falls to 0 at the last step).")
-    ] = "constant",
+    schedule: Schedule = "constant",
     seed: Annotated[int, typer.Option(help="Fixes the order and which bugs are held out.")] = 0,
     precision: Annotated[str, typer.Option(help="Precision of the computation: bf16 or fp32.")] = "bf16",
-    keep_activations: Annotated[
-        bool, typer.Option("--keep-activations", help="Faster, and takes more memory: about 1.4 MB a token for 135M.")
-    ] = False,
-    lora: Annotated[
-        int | None, typer.Option(min=1, help="Train only adapters of this rank; OUT is the model with them added.")
-    ] = None,
+    keep_activations: KeepActivations = False,
+    lora: Lora = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON.")] = False,
 ) -> None:
     """Train a model on the successful episodes of runs: a cold start. It resumes."""
     refuse(too_long not in ("refuse", "cut", "leave-out"), "--too-long", "is refuse, cut or leave-out")
     refuse(schedule not in ("constant", "cosine"), "--schedule", "is constant or cosine")
     refuse(precision not in ("bf16", "fp32"), "--precision", "is bf16 or fp32")
-    from selfplay.commands.sft import SftOrder
-    from selfplay.commands.sft import sft as run
-    from selfplay.report.progress import LiveWatcher
+    how = {name: value for name, value in context.params.items() if name not in ("runs", "model", "out", "as_json")}
+    from selfplay.commands.default_out import made_of
 
-    how: dict[str, Any] = {"too_long": too_long, "precision": precision, "held_out": held_out, "epochs": epochs}
-    how |= {"batch": batch, "patience": patience, "lr": lr, "warmup": warmup, "schedule": schedule, "seed": seed}
-    how |= {"strict": strict, "role": role, "render": render, "repeats": repeats, "scripted": scripted}
-    how |= {"observation_chars": observation_chars, "budget": budget, "lora": lora}
-    how |= {"keep_activations": keep_activations}
-    with LiveWatcher() as watcher:
-        try:
-            summary = run(SftOrder(tuple(runs), model, out, **how), watcher)
-        except KeyboardInterrupt:
-            watcher.say("interrupted; the same command resumes")
-            raise typer.Exit(INTERRUPTED) from None
+    out = out or made_of(runs[0], "sft")
+    summary = trained(tuple(runs), model, out, how)
     if as_json:
         print_json(summary)
         return
     for line in told(summary, out):
         print_line(line)
+
+
+def trained(runs: tuple[Path, ...], model: str, out: Path, how: dict[str, Any]) -> dict[str, Any]:
+    """The summary of the training that these options ask for."""
+    from selfplay.commands.sft import SftOrder
+    from selfplay.commands.sft import sft as run
+    from selfplay.report.progress import LiveWatcher
+
+    with LiveWatcher() as watcher:
+        try:
+            return run(SftOrder(runs, model, out, **how), watcher)
+        except KeyboardInterrupt:
+            watcher.say("interrupted; the same command resumes")
+            raise typer.Exit(INTERRUPTED) from None
 
 
 def told(summary: dict[str, Any], out: Path) -> list[str]:

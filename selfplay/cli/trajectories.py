@@ -62,7 +62,12 @@ def demonstrate(
 @trajectories.command()
 def export(
     run_dir: Annotated[Path, typer.Argument(help="A run's folder.")],
-    out: Annotated[Path, typer.Option(help="The file to write: .jsonl, or .jsonl.zst (packed with Zstandard).")],
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="The file to write: .jsonl, or .jsonl.zst, packed with Zstandard (default: runs/RUN-lessons.jsonl)."
+        ),
+    ] = None,
     role: Annotated[str, typer.Option(help="injector, solver or both.")] = "both",
     tokenizer: Annotated[
         str | None, typer.Option(help="A model's folder or hub name: adds exact input_ids and labels.")
@@ -79,9 +84,11 @@ def export(
     """Write demonstrations of a run and its models' successes as supervised examples: messages, and with --tokenizer
     the columns of TRL and axolotl (docs/lessons.md)."""
     refuse(most_tokens and not tokenizer, "--most-tokens", "needs --tokenizer, whose tokens it counts")
+    from selfplay.commands.default_out import made_of
     from selfplay.commands.lessons import LessonOrder, write_lessons
     from selfplay.report.progress import LiveWatcher
 
+    out = out or made_of(run_dir, "lessons.jsonl")
     with LiveWatcher(f"writing {shortened(out.name)}"):
         counts = write_lessons(LessonOrder(run_dir, out, role, tokenizer, observation_chars, most_tokens, scripted))
     if as_json:

@@ -1,4 +1,5 @@
-"""The run's folder when --out is not given: named after its source, with a number if another source has that name."""
+"""The folder when --out is not given. A run's is named after its source, with a number if another source has that name;
+what is made of a run is named after the run and what it is, and lies beside it."""
 
 import re
 from itertools import count
@@ -21,6 +22,16 @@ def default_out(source: str) -> Path:
     return next(folder for folder in folders if _may_take(folder, recorded))
 
 
+def made_of(run: Path, what: str, *, anew: bool = False) -> Path:
+    """`runs/RUN-WHAT`: the folder of what a command makes of a run or a bug. `anew`: one that is free, with a number if
+    need be; else the same folder each time, in which that command goes on, or says that it cannot."""
+    name = _plain(f"{run.resolve().name}-{what}")
+    if not anew:
+        return RUNS / name
+    folders = (RUNS / (name if number == 1 else f"{name}-{number}") for number in count(1))
+    return next(folder for folder in folders if _free(folder))
+
+
 def name_of(source: str) -> str:
     """The last part of a source, or of the name of a list of sources, as a folder name."""
     if is_list(source):
@@ -41,9 +52,13 @@ def _plain(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.")[:LONGEST] or "run"
 
 
+def _free(folder: Path) -> bool:
+    return not folder.exists() or (folder.is_dir() and not any(folder.iterdir()))
+
+
 def _may_take(folder: Path, source: str) -> bool:
     """Whether the folder is free, holds a run of this source, or holds a run that stopped before it had a source."""
-    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
+    if _free(folder):
         return True
     try:
         with read_pool(folder) as pool:

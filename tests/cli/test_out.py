@@ -3,9 +3,12 @@
 from pathlib import Path
 
 import pytest
+import typer
 from run_fixtures import Command
+from typer.core import TyperGroup
 
-from selfplay.commands.default_out import default_out, name_of
+from selfplay.cli import app
+from selfplay.commands.default_out import default_out, made_of, name_of
 from selfplay.curriculum import open_curriculum
 
 
@@ -41,6 +44,27 @@ def test_a_name_that_another_source_has_gets_a_number(tmp_path: Path, monkeypatc
     Path("runs/shop-2").mkdir()
     (Path("runs/shop-2") / "thesis.txt").touch()
     assert default_out(other) == Path("runs/shop-3")  # what lies there is no run
+
+
+def test_what_is_made_of_a_run_lies_beside_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    run = Path("runs/my shop")
+    assert made_of(run, "sft") == Path("runs/my-shop-sft")
+    for expected in ("runs/my-shop-hf", "runs/my-shop-hf-2"):
+        assert made_of(run, "hf", anew=True) == Path(expected)
+        (Path(expected) / "train.jsonl").mkdir(parents=True)
+    assert made_of(run, "hf") == Path("runs/my-shop-hf")
+    assert made_of(Path(), "hf") == Path("runs") / f"{tmp_path.name}-hf"  # the folder in which one stands
+
+
+def test_no_command_asks_where_to() -> None:
+    found, waiting = [], [typer.main.get_command(app)]
+    while waiting:
+        command = waiting.pop()
+        waiting += command.commands.values() if isinstance(command, TyperGroup) else ()
+        found += [(command.name, one.required) for one in command.params if one.name == "out"]
+    assert len(found) >= 8
+    assert [name for name, required in found if required] == []
 
 
 @pytest.mark.slow

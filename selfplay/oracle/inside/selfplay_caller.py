@@ -104,23 +104,95 @@ def selfplay_given(names, seen):
 
 def selfplay_call(order, say, events, seen, waited):
     """Two functions: one makes a call and records its value or exception type, its output, and what a scenario has
-    `seen`; the other repeats the quick calls many times. A user's process has no clock of ours.
+    `seen`; the other repeats the quick calls many times. A user's process has no clock of ours."""
+    import time
+
+    lines, said, quick, now = set(), [0], [], time.process_time
+    ranges, trace = selfplay_ranges, selfplay_tracer(lines, order["traced"])
+    outcomes = selfplay_outcomes(order, seen, lines, trace, selfplay_limits(order, waited))
+    place = order["argv"][0] or "<stdin>"
+
+    def call(name, source, space):
+        code, begun = compile(source, place, "eval"), now()
+        texts = outcomes(code, space)
+        if now() - begun < QUICK:
+            quick.append((name, code, texts))
+        if trace:
+            say("%s/lines" % name, ranges(lines))
+        tell_all(name, texts)
+
+    def repeat(most, space):
+        """Repeat the quick calls; the first outcome that differs is recorded."""
+        done, until = 0, now() + most
+        while quick and done < REPEATED and now() < until:
+            done += 1
+            name, code, first = quick.pop(0)
+            texts = outcomes(code, space)
+            if texts == first:
+                quick.append((name, code, first))
+            else:
+                tell_all(name + " again", texts)
+
+    def tell_all(name, texts):
+        for at, text in enumerate(texts):
+            say("%s/%d" % (name, at), text)
+        while events:
+            said[0] += 1
+            say("event/%d" % said[0], events.pop(0))
+
+    return call, repeat
+
+
+def selfplay_limits(order, waited):
+    """Two functions that start and stop the clock of a call, and what it raises.
 
     A call may take `seconds` of a core, and by the clock three times as long plus the time it `waited` for a processor,
     so that a busy machine does not make a repair fail."""
-    import io
     import signal
-    import sys
     import time
 
     class Slow(BaseException):
         pass
+
+    begin, end, busy, alarm, clock = (
+        signal.setitimer, signal.ITIMER_REAL, signal.ITIMER_PROF, signal.SIGALRM, time.monotonic,
+    )  # fmt: skip
+    seconds, allowed, user = order["seconds"], [0.0], bool(order["script"])
 
     def late(number, _):
         left = 3 * seconds + waited() - allowed[0] - clock() if number == alarm else 0
         if left < 0.01:
             raise Slow
         begin(end, left)
+
+    def start():
+        if not user:
+            allowed[0] = waited() - clock()
+            begin(busy, seconds)
+            begin(end, 3 * seconds)
+
+    def stop():
+        if not user:
+            begin(busy, 0)
+            begin(end, 0)
+
+    if not user:
+        signal.signal(signal.SIGALRM, late)
+        signal.signal(signal.SIGPROF, late)
+    return start, stop, Slow
+
+
+def selfplay_outcomes(order, seen, lines, trace, limits):
+    """The function that evaluates a call: its plain value or exception type, what a scenario has `seen`, what it wrote.
+    `lines`: those of the traced file that ran are collected in it."""
+    import io
+    import sys
+
+    start, stop, slow = limits
+    files, made, printed, plain, tell = [], io.StringIO, [""], selfplay_plain, sys.settrace
+    place = order["argv"][0] or "<stdin>"
+    printing, read = selfplay_printed(bool(order["script"]) and place.rpartition(".")[0] + ".log")
+    ended = selfplay_ender(start, stop)
 
     def file(text=""):
         files.append(made(text))
@@ -139,36 +211,13 @@ def selfplay_call(order, say, events, seen, waited):
             stop()
             printed[:] = [read()]
 
-    def start():
-        if not user:
-            allowed[0] = waited() - clock()
-            begin(busy, seconds)
-            begin(end, 3 * seconds)
-
-    def stop():
-        if not user:
-            begin(busy, 0)
-            begin(end, 0)
-
-    def repeat(most, space):
-        """Repeat the quick calls; the first outcome that differs is recorded."""
-        done, until = 0, now() + most
-        while quick and done < REPEATED and now() < until:
-            done += 1
-            name, code, first = quick.pop(0)
-            texts = outcomes(code, space)
-            if texts == first:
-                quick.append((name, code, first))
-            else:
-                tell_all(name + " again", texts)
-
     def outcomes(code, space):
         files[:] = []
         lines.clear()
         del seen[:]
         try:
             texts = [value_of(code, space)]
-        except Slow:
+        except slow:
             texts = ["selfplay: slow"]
         except BaseException as error:
             near = error.__traceback__.tb_next.tb_next  # of the call itself
@@ -177,32 +226,4 @@ def selfplay_call(order, say, events, seen, waited):
         texts += seen
         return texts + [one for one in printed + [one.getvalue() for one in files if not one.closed] if one]
 
-    def call(name, source, space):
-        code, begun = compile(source, place, "eval"), now()
-        texts = outcomes(code, space)
-        if now() - begun < QUICK:
-            quick.append((name, code, texts))
-        if trace:
-            say("%s/lines" % name, ranges(lines))
-        tell_all(name, texts)
-
-    def tell_all(name, texts):
-        for at, text in enumerate(texts):
-            say("%s/%d" % (name, at), text)
-        while events:
-            said[0] += 1
-            say("event/%d" % said[0], events.pop(0))
-
-    files, lines, made, said, printed, quick = [], set(), io.StringIO, [0], [""], []
-    plain, begin, end, busy, seconds, tell, now, clock, alarm, allowed = (
-        selfplay_plain, signal.setitimer, signal.ITIMER_REAL, signal.ITIMER_PROF, order["seconds"], sys.settrace,
-        time.process_time, time.monotonic, signal.SIGALRM, [0.0],
-    )  # fmt: skip
-    user, place = bool(order["script"]), order["argv"][0] or "<stdin>"
-    printing, read = selfplay_printed(user and place.rpartition(".")[0] + ".log")
-    ranges = selfplay_ranges
-    trace, ended = selfplay_tracer(lines, order["traced"]), selfplay_ender(start, stop)
-    if not user:
-        signal.signal(signal.SIGALRM, late)
-        signal.signal(signal.SIGPROF, late)
-    return call, repeat
+    return outcomes

@@ -32,6 +32,8 @@ MACHINERY = (
     "ast", "collections/__init__", "dataclasses", "enum", "typing", "functools", "abc", "warnings", "logging/__init__",
     "contextlib", "copy", "annotationlib",
 )  # fmt: skip
+DECLARING = ("frames", "code", "insides")
+"""Kinds that declarations show, too."""
 FROZEN = ("<frozen importlib._bootstrap>", "<frozen importlib._bootstrap_external>", "<frozen abc>")
 MOST_EVENTS = 2000
 ENDED = 70
@@ -45,21 +47,17 @@ def watch(order, runners, speak, stream):
     """
     scratch = os.environ.get("SELFPLAY_DIR")  # folder of the test script; the runner keeps its cache there
     scratch = scratch and scratch.rstrip("/") + "/"
-    own, ends, areas = tuple(order["own"]), frozenset(order["ends"]), tuple(order["tests"])
-    own += (scratch,) if scratch else ()
-    root = order["root"].rstrip("/") + "/"
-    lib = os.path.dirname(os.path.abspath(os.__file__))
-    exempt = frozenset(FROZEN + tuple("%s/%s.py" % (lib, name) for name in MACHINERY))
-    kinds, prefixes, paths = dict(EVENT_KINDS), dict(EVENT_PREFIXES), dict(PATHS)
-    said, kept, busy, boring, inner = set(), [], set(), set(), frozenset(INNER)
-    frame_of, ident, cwd, fspath, normal, leave, kind_of, size, raw, number, wrong, low, most, status, same = (
-        sys._getframe, get_ident, os.getcwd, os.fspath, os.path.normpath, os._exit, type, len, bytes, int, TypeError,
-        ValueError, MOST_EVENTS, ENDED, id,
-    )  # fmt: skip
-    me, parent, after, loading = os.getpid(), os.getppid(), len(root), FROZEN[0]
-    declaring = ("frames", "code", "insides")
-    mro, spaces = type.__dict__["__mro__"].__get__, type.__dict__["__dict__"].__get__
-    function, builtin = type(watch), type(str.join)
+    place_of = event_place(order)
+    say = event_sayer(order, speak, place_of)
+    look = event_looker(order, runners, say, place_of, event_target(order, stream, scratch), scratch)
+    sys.addaudithook(event_hook(look))
+
+
+def event_place(order):
+    """The function that names the nearest file of the repository on a frame's stack: `tests` for any test, None for
+    code that runs during an import, and "" if there is none."""
+    root, areas = order["root"].rstrip("/") + "/", tuple(order["tests"])
+    normal, after, loading = os.path.normpath, len(root), FROZEN[0]
 
     def place_of(frame):
         while frame is not None:
@@ -72,6 +70,20 @@ def watch(order, runners, speak, stream):
             frame = frame.f_back
         return ""
 
+    return place_of
+
+
+def event_target(order, stream, scratch):
+    """The function that tells which file an argument of an event names: (kind, path) when it is one of the judge or of
+    the tests; None otherwise."""
+    own, areas, root = tuple(order["own"]), tuple(order["tests"]), order["root"].rstrip("/") + "/"
+    own += (scratch,) if scratch else ()
+    cwd, fspath, normal, kind_of, raw, number, wrong, after = (
+        os.getcwd, os.fspath, os.path.normpath, type, bytes, int, TypeError, len(root),
+    )  # fmt: skip
+    mro, spaces = type.__dict__["__mro__"].__get__, type.__dict__["__dict__"].__get__
+    function, builtin = type(watch), type(str.join)
+
     def asks(kind):
         """Whether the code that gives this object's path may be the repository's own."""
         for owner in mro(kind):
@@ -82,7 +94,6 @@ def watch(order, runners, speak, stream):
         return False
 
     def target(thing):
-        """(kind, path) when it is a file of the judge or of the tests; None otherwise."""
         if kind_of(thing) is number:
             return ("own", "the record") if thing == stream else None
         if asks(kind_of(thing)):  # the object would notice the question
@@ -101,6 +112,15 @@ def watch(order, runners, speak, stream):
         path = path[after:] if path.startswith(root) else ""
         return ("tests", path) if path and (path.startswith(areas) or (path + "/").startswith(areas)) else None
 
+    return target
+
+
+def event_sayer(order, speak, place_of):
+    """The function that reports an event, once per place, and ends the process for some kinds."""
+    ends, said, leave, size, most, status, declaring = (
+        frozenset(order["ends"]), set(), os._exit, len, MOST_EVENTS, ENDED, DECLARING,
+    )  # fmt: skip
+
     def say(kind, frame, detail):
         place = place_of(frame)
         if place is None:  # code that runs during an import is not attributed to the importing file
@@ -114,6 +134,16 @@ def watch(order, runners, speak, stream):
         speak("event", kind + "\n" + place, detail)
         if kind in ends:
             leave(status)
+
+    return say
+
+
+def event_looker(order, runners, say, place_of, target, scratch):
+    """The function that reports what an event shows, if it is of a kind that counts."""
+    root, lib = order["root"].rstrip("/") + "/", os.path.dirname(os.path.abspath(os.__file__))
+    exempt = frozenset(FROZEN + tuple("%s/%s.py" % (lib, name) for name in MACHINERY))
+    kinds, prefixes, paths, declaring = dict(EVENT_KINDS), dict(EVENT_PREFIXES), dict(PATHS), DECLARING
+    said, kept, size, same, me, parent = set(), [], len, id, os.getpid(), os.getppid()
 
     def look(event, args, frame):
         if event in paths:
@@ -143,6 +173,14 @@ def watch(order, runners, speak, stream):
                 event += " by " + (code.co_filename[size(lib) + 1 :] if code.co_filename.startswith(lib) else "others")
         say(kind, frame, event)
 
+    return look
+
+
+def event_hook(look):
+    """The hook: it leaves out, quickly, what never counts, and what it causes itself."""
+    kinds, prefixes, paths = frozenset(EVENT_KINDS), frozenset(EVENT_PREFIXES), frozenset(PATHS)
+    busy, boring, inner, frame_of, ident, low = set(), set(), frozenset(INNER), sys._getframe, get_ident, ValueError
+
     def hook(event, args):
         if event in boring or (event == "object.__getattr__" and args[1] not in inner):
             return
@@ -162,4 +200,4 @@ def watch(order, runners, speak, stream):
         finally:
             busy.discard(mine)
 
-    sys.addaudithook(hook)
+    return hook

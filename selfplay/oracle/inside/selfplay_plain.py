@@ -46,16 +46,51 @@ def selfplay_escaper():
 
 def selfplay_plainer():
     """The function that makes a value plain, with its helpers."""
-    import re
     import types
 
     functions = (types.FunctionType, types.BuiltinFunctionType, types.ModuleType)
-    generator, address = types.GeneratorType, re.compile(r"0x[0-9a-f]+").sub
-    left, around = [0], set()
+    generator, left, around = types.GeneratorType, [0], set()
     bases = (int, str, bytes, float, list, tuple, dict)
 
-    def named(kind):
-        return "%s.%s" % (kind.__module__, kind.__qualname__)
+    def whole(value, depth):
+        """The value in JSON form, with at most `RECORD_NODES` parts."""
+        left[0] = RECORD_NODES
+        around.clear()
+        return plain(value, depth)
+
+    def plain(value, depth):
+        """The value in JSON form: built-in types by content, others by class and public fields."""
+        kind = type(value)
+        left[0] -= 1
+        if left[0] < 0:
+            return "..."
+        if value is None or kind in (bool, str):
+            return value
+        if kind in (int, float, complex, bytes, bytearray):
+            return [kind.__name__, repr(value)]
+        name = "%s.%s" % (kind.__module__, kind.__qualname__)
+        if depth == 0:
+            return [name]
+        if kind in (list, tuple, set, frozenset, dict):
+            return container(value, kind, depth)
+        if isinstance(value, type) or kind in functions:
+            return [name, getattr(value, "__qualname__", None) or value.__name__]
+        if isinstance(value, BaseException):
+            return [name]
+        if kind is generator or (hasattr(value, "__next__") and hasattr(value, "__iter__")):
+            return [name, *items_of(value, depth)]
+        if isinstance(value, bases):
+            base = next(one for one in bases if isinstance(value, one))
+            return [name, plain(base(value), depth - 1)]
+        return inner(value, name, depth)
+
+    items_of, container = selfplay_containers(plain)
+    inner = selfplay_objects(plain, around)
+    return whole
+
+
+def selfplay_containers(plain):
+    """Two functions: the plain items of an iterable, and a built-in container as its type and items."""
 
     def items_of(value, depth):
         items = []
@@ -72,6 +107,15 @@ def selfplay_plainer():
             pairs = list(value.items())[:RECORD_ITEMS]
             return ["dict", *[[plain(one, depth - 1), plain(two, depth - 1)] for one, two in pairs]]
         return [kind.__name__, *sorted([str(plain(one, depth - 1)) for one in value])]
+
+    return items_of, container
+
+
+def selfplay_objects(plain, around):
+    """The function that makes an object plain. `around`: ids of the objects in which it lies, which it adds to."""
+    import re
+
+    address = re.compile(r"0x[0-9a-f]+").sub
 
     def inner(value, name, depth):
         """An object as its class, its `str` if it defines one, and its public fields."""
@@ -93,39 +137,7 @@ def selfplay_plainer():
         found = vars(owner).get("__slots__", ())
         return (found,) if type(found) is str else found
 
-    def whole(value, depth):
-        """The value in JSON form, with at most `RECORD_NODES` parts."""
-        left[0] = RECORD_NODES
-        around.clear()
-        return plain(value, depth)
-
-    def plain(value, depth):
-        """The value in JSON form: built-in types by content, others by class and public fields."""
-        kind = type(value)
-        left[0] -= 1
-        if left[0] < 0:
-            return "..."
-        if value is None or kind in (bool, str):
-            return value
-        if kind in (int, float, complex, bytes, bytearray):
-            return [kind.__name__, repr(value)]
-        name = named(kind)
-        if depth == 0:
-            return [name]
-        if kind in (list, tuple, set, frozenset, dict):
-            return container(value, kind, depth)
-        if isinstance(value, type) or kind in functions:
-            return [name, getattr(value, "__qualname__", None) or value.__name__]
-        if isinstance(value, BaseException):
-            return [name]
-        if kind is generator or (hasattr(value, "__next__") and hasattr(value, "__iter__")):
-            return [name, *items_of(value, depth)]
-        if isinstance(value, bases):
-            base = next(one for one in bases if isinstance(value, one))
-            return [name, plain(base(value), depth - 1)]
-        return inner(value, name, depth)
-
-    return whole
+    return inner
 
 
 selfplay_plain = selfplay_plainer()

@@ -120,7 +120,7 @@ def recorded(folder: Path, calls: list[list[str]], **order: object) -> Signed:
     program = inside.apart(
         f"{text}\nselfplay_caller()\n", "__main__", file=str(order.get("argv", [""])[0]) or "<string>"
     )
-    subprocess.run([sys.executable, "-c", program], input=f"{key}{json.dumps(told)}".encode(), check=True, timeout=20)
+    subprocess.run([sys.executable, "-c", program], input=f"{key}{json.dumps(told)}".encode(), check=True, timeout=100)
     found, ended = read_signed(record.read_bytes(), key)
     assert ended
     return found
