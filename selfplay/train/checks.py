@@ -1,5 +1,5 @@
 """Tests on sixteen tokens whether a loaded model can be trained here: its logits come from the output head alone, and
-no sequence in a packed row affects the next."""
+no sequence in a packed row affects the next, and one after a shared prompt is as alone."""
 
 from typing import TYPE_CHECKING
 
@@ -9,7 +9,8 @@ from torch import Tensor
 from selfplay.train.errors import TrainError
 from selfplay.train.logprobs import token_logprobs
 from selfplay.train.packing import Example
-from selfplay.train.rows import row
+from selfplay.train.prefix_sharing import PrefixGroup
+from selfplay.train.rows import row_of
 
 if TYPE_CHECKING:
     from selfplay.train.model import Scorer
@@ -49,6 +50,8 @@ def check_packing(scorer: "Scorer") -> None:
     alone, packed, changed = (_last(scorer, *found) for found in ((second,), (before, second), (other, second)))
     size = float(alone.abs().max())
     leak, apart = float((changed - packed).abs().max()) / size, float((packed - alone).abs().max()) / size
+    if scorer.shares:
+        apart = max(apart, float((_last(scorer, before, second, shared=TOKENS // 2) - alone).abs().max()) / size)
     if not (leak <= LEAK and apart <= ELSEWHERE):
         raise TrainError(
             f"{type(scorer.model).__name__} cannot be packed: with attention={scorer.options.attention} the hidden "
@@ -58,8 +61,12 @@ def check_packing(scorer: "Scorer") -> None:
         )
 
 
-def _last(scorer: "Scorer", *sequences: list[int]) -> Tensor:
-    """The hidden states of the row's last sequence."""
-    examples = [Example(str(number), ids, [0] * len(ids)) for number, ids in enumerate(sequences)]
+def _last(scorer: "Scorer", *sequences: list[int], shared: int = 0) -> Tensor:
+    """The hidden states of the row's last sequence. `shared`: so many of its first tokens stand once, before all."""
+    given = [sequences[-1][:shared] + ids[shared:] for ids in sequences]
+    examples = [Example(str(number), ids, [0] * len(ids)) for number, ids in enumerate(given)]
+    groups = [PrefixGroup(tuple(examples), shared)] if shared else [PrefixGroup((one,)) for one in examples]
     with torch.no_grad():
-        return scorer.hidden(row(examples, scorer.device))[-len(sequences[-1]) :].float()
+        hidden = scorer.hidden(row_of(groups, scorer.device)).float()
+    own = hidden[shared - len(sequences[-1]) :]
+    return torch.cat([hidden[:shared], own]) if shared else own

@@ -76,17 +76,22 @@ class Scorer(nn.Module):
         return logprobs, entropies
 
     @property
+    def shares(self) -> bool:
+        """Whether sequences of a row may share a prompt: attentions other than ours mask a row by positions."""
+        return self.options.attention == "packed"
+
+    @property
     def _casts(self) -> bool:
         """Whether autocast does the casting: FSDP does it where it shards."""
         return self.options.precision == "bf16" and not sharded()
 
     def hidden(self, row: PackedRow) -> Tensor:
         """The last hidden states, `[tokens, size]`."""
-        lengths = {"lengths": row.lengths} if self.options.attention == "packed" else {}
+        layout = {"layout": row.layout} if self.shares else {}
         where = save_on_cpu(pin_memory=self.device.type == "cuda") if self.options.offload else nullcontext()
         with where:
             out = self.model.base_model(
-                input_ids=row.ids[None], position_ids=row.positions[None], use_cache=False, **lengths
+                input_ids=row.ids[None], position_ids=row.positions[None], use_cache=False, **layout
             )
         hidden: Tensor = out.last_hidden_state[0]
         return hidden

@@ -1,4 +1,5 @@
-"""A row as tensors: packed sequences one after the other, each with positions from 0.
+"""A row as tensors: sequences one after the other, each with positions from 0. A prompt that several begin with stands
+before them once.
 
 Every tensor is `[tokens]`. Each value is at its token's index; `model` takes its log-probability from the hidden state
 before it.
@@ -11,47 +12,78 @@ import torch
 from torch import Tensor
 
 from selfplay.train.packing import Example, pack
+from selfplay.train.prefix_sharing import Layout, PrefixGroup, prefix_groups
 
 
 @dataclass(frozen=True)
 class PackedRow:
-    """`lengths`: tokens of each sequence; `sequence`: the number of each token's sequence, from 0; `names`: the
-    sequences' names; `numbers`: the examples' numbers, in float32."""
+    """`layout`: what stands in the row, in order; `sequence`: the number of each token's sequence, from 0 (of the
+    first, for shared tokens); `names`: the sequences' names; `numbers`: the examples' numbers, in float32."""
 
     names: tuple[str, ...]
-    lengths: tuple[int, ...]
+    layout: tuple[Layout, ...]
     ids: Tensor
     positions: Tensor
     sequence: Tensor
     mask: Tensor
     numbers: Mapping[str, Tensor]
 
+    def values(self, of_tokens: Tensor) -> list[Tensor]:
+        """Each sequence's part of a value per token, which is 0 for shared tokens."""
+        found, at = [], 0
+        for shared, own in self.layout:
+            before, at = of_tokens.new_zeros(shared), at + shared
+            for length in own:
+                found.append(torch.cat([before, of_tokens[at : at + length]]))
+                at += length
+        return found
+
 
 def row(examples: Sequence[Example], device: torch.device | str = "cpu") -> PackedRow:
-    """One row of all the examples. A number that only some examples have is NaN for the others; a loss reads only
-    inside the mask."""
-    lengths = tuple(len(example.ids) for example in examples)
-    sequence = torch.repeat_interleave(torch.arange(len(lengths)), torch.tensor(lengths))
-    names = sorted({name for example in examples for name in example.numbers})
+    """One row of all the examples, which share nothing."""
+    return row_of([PrefixGroup((example,)) for example in examples], device)
+
+
+def row_of(groups: Sequence[PrefixGroup], device: torch.device | str = "cpu") -> PackedRow:
+    """One row of all the groups. A number that only some examples have is NaN for the others; a loss reads only inside
+    the mask."""
+    layout = tuple(group.layout for group in groups)
+    examples = [example for group in groups for example in group.examples]
+    # (example, first token, end) of each stretch of the row
+    stretches = [
+        (example, start, end)
+        for group in groups
+        for example, start, end in (
+            *([(group.examples[0], 0, group.shared)] if group.shared else ()),
+            *((each, group.shared, len(each.ids)) for each in group.examples),
+        )
+    ]
+    sizes = torch.tensor([end - start for _, start, end in stretches])
+    numbered = {example.name: number for number, example in enumerate(examples)}
+    which = torch.tensor([numbered[example.name] for example, _, _ in stretches])
 
     def joined(name: str) -> Tensor:
-        gaps = [example.numbers.get(name, [float("nan")] * len(example.ids)) for example in examples]
-        return torch.cat([torch.tensor(list(values), dtype=torch.float32) for values in gaps]).to(device)
+        absent = float("nan")
+        parts = [list(e.numbers[name][a:b]) if name in e.numbers else [absent] * (b - a) for e, a, b in stretches]
+        return torch.cat([torch.tensor(part, dtype=torch.float32) for part in parts]).to(device)
 
     return PackedRow(
         tuple(example.name for example in examples),
-        lengths,
-        torch.cat([torch.tensor(list(example.ids)) for example in examples]).to(device),
-        torch.cat([torch.arange(length) for length in lengths]).to(device),
-        sequence.to(device),
-        torch.cat([torch.tensor(list(example.mask), dtype=torch.bool) for example in examples]).to(device),
-        {name: joined(name) for name in names},
+        layout,
+        torch.cat([torch.tensor(list(example.ids[start:end])) for example, start, end in stretches]).to(device),
+        torch.cat([torch.arange(start, end) for _, start, end in stretches]).to(device),
+        torch.repeat_interleave(which, sizes).to(device),
+        torch.cat([torch.tensor(list(e.mask[start:end]), dtype=torch.bool) for e, start, end in stretches]).to(device),
+        {name: joined(name) for name in sorted({name for example in examples for name in example.numbers})},
     )
 
 
-def rows(examples: Sequence[Example], budget: int, device: torch.device | str = "cpu") -> list[PackedRow]:
-    """The examples packed into rows of at most `budget` tokens, each up to its last trained token. Raises `TrainError`
-    for one that is longer."""
+def rows(
+    examples: Sequence[Example], budget: int, device: torch.device | str = "cpu", *, share: bool = True
+) -> list[PackedRow]:
+    """The examples packed into rows of at most `budget` tokens, each up to its last trained token; with `share`, those
+    of one prompt around it. Raises `TrainError` for one that is longer."""
     examples = [example.read for example in examples]
-    packed = pack([len(example.ids) for example in examples], budget)
-    return [row([examples[index] for index in indices], device) for indices in packed]
+    groups = prefix_groups(examples, budget) if share else [PrefixGroup((example,)) for example in examples]
+    packed = pack([group.layout.tokens for group in groups], budget)
+    return [row_of([groups[index] for index in indices], device) for indices in packed]

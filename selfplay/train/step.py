@@ -76,7 +76,8 @@ class StepOptions:
 @dataclass(frozen=True)
 class StepFigures:
     """What an update did. `loss`: divided by the normaliser; `gradient`: its norm before clipping; `entropy`: mean over
-    the trained tokens, in nats; `tokens`: of all sequences; `rows`: of this rank."""
+    the trained tokens, in nats; `tokens`: of all sequences; `rows`: of this rank, with `row_tokens` in them: a
+    shared prompt counts once."""
 
     step: int
     loss: float
@@ -86,6 +87,7 @@ class StepFigures:
     tokens: int
     trained: int
     rows: int
+    row_tokens: int
     seconds: float
 
 
@@ -123,8 +125,8 @@ class Trainer:
         norm = self._update(found[0], examples)
         entropy = found[1] / max(trained, 1)
         total, lr = sum(len(example.ids) for example in examples), self.optimizer.param_groups[0]["lr"]
-        seconds = time.monotonic() - started
-        return StepFigures(self.steps, found[0], norm, entropy, lr, total, trained, len(mine), seconds)
+        held, seconds = sum(len(row.ids) for row in mine), time.monotonic() - started
+        return StepFigures(self.steps, found[0], norm, entropy, lr, total, trained, len(mine), held, seconds)
 
     def total(self, examples: Sequence[Example], loss: Loss) -> float:
         """The loss summed over all examples, without a gradient."""
@@ -143,7 +145,8 @@ class Trainer:
         found: dict[str, list[float]] = {}
         with torch.no_grad():
             for row in self._rows(examples, 1.0):
-                values = self.scorer(row)[0].cpu().split(row.lengths) if row.names else self.scorer(row)[:0]
+                logprobs = self.scorer(row)[0]  # a rank without rows runs along
+                values = row.values(logprobs.cpu()) if row.names else []
                 found |= {name: part.tolist() for name, part in zip(row.names, values, strict=True)}
         if sharded():
             everywhere: list[dict[str, list[float]]] = [{}] * dist.get_world_size()
@@ -159,14 +162,12 @@ class Trainer:
         """This rank's rows. Every rank has equally many, since they wait for each other; an idle row has no names and
         an empty mask. Raises `TrainError`."""
         self._refuse(examples, normaliser)
-        found = rows(examples, self.options.budget, self.scorer.device)
+        found = rows(examples, self.options.budget, self.scorer.device, share=self.scorer.shares)
         if not sharded():
             return found
         count, rank = dist.get_world_size(), dist.get_rank()
         first = found[0]
-        idle = PackedRow(
-            (), first.lengths, first.ids, first.positions, first.sequence, torch.zeros_like(first.mask), {}
-        )
+        idle = PackedRow((), first.layout, first.ids, first.positions, first.sequence, torch.zeros_like(first.mask), {})
         return [*found, *[idle] * (-len(found) % count)][rank::count]
 
     def _refuse(self, examples: Sequence[Example], normaliser: float) -> None:

@@ -72,9 +72,9 @@ def test_the_dry_run_prints_the_table_of_credit_without_torch(
     assert len(twice) == 2 * len(found) and twice[0].played.episode.name.startswith(f"{attempted}/")
 
 
-def test_an_update_needs_a_place(selfplay: Command, attempted: Path, model: Path) -> None:
-    done = selfplay("learn", attempted, "--model", model)
-    assert done.code == 2 and "--out" in done.err and "or --dry-run" in done.err
+def test_a_dry_run_takes_no_place(selfplay: Command, attempted: Path, model: Path) -> None:
+    done = selfplay("learn", attempted, "--model", model, "--dry-run", "--out", "new")
+    assert done.code == 2 and "--out" in done.err and "writes nothing" in done.err
 
 
 def test_the_folder_appears_whole_and_the_same_command_does_nothing_again(

@@ -39,6 +39,7 @@ class TrainerFigures(TypedDict):
     tokens: int
     trained: int
     rows: int
+    row_tokens: int
     seconds: float
 
 

@@ -49,6 +49,7 @@ def _plain(step: StepFigures) -> TrainerFigures:
         "tokens": step.tokens,
         "trained": step.trained,
         "rows": step.rows,
+        "row_tokens": step.row_tokens,
         "seconds": step.seconds,
     }
 
@@ -104,6 +105,7 @@ def _together(steps: Sequence[StepFigures]) -> StepFigures:
         tokens=sum(one.tokens for one in steps),
         trained=trained,
         rows=sum(one.rows for one in steps),
+        row_tokens=sum(one.row_tokens for one in steps),
         seconds=sum(one.seconds for one in steps),
     )
 

@@ -12,6 +12,7 @@ from selfplay.train.attention import packed_attention
 from selfplay.train.errors import TrainError
 from selfplay.train.model import ModelOptions, Scorer, scorer_of
 from selfplay.train.packing import Example
+from selfplay.train.prefix_sharing import Layout
 from selfplay.train.rows import row
 
 FP32 = ModelOptions(precision="fp32", checkpointing=False)
@@ -114,8 +115,12 @@ def test_attention_that_is_more_than_causal_is_refused() -> None:
     module = torch.nn.Identity()
     for others, what in (({"softcap": 50.0}, "softcap"), ({"sliding_window": 5}, "window of 5"), ({}, "dropout")):
         with pytest.raises(TrainError, match=what):
-            packed_attention(module, query, query, query, None, lengths=(6,), dropout=0.0 if others else 0.1, **others)
-    inside_the_window = packed_attention(module, query, query, query, None, lengths=(3, 3), sliding_window=5)
+            packed_attention(
+                module, query, query, query, None, layout=(Layout(0, (6,)),), dropout=0.0 if others else 0.1, **others
+            )
+    inside_the_window = packed_attention(
+        module, query, query, query, None, layout=(Layout(0, (3,)), Layout(0, (3,))), sliding_window=5
+    )
     assert inside_the_window[0].shape == (1, 6, 2, 4)
 
 
