@@ -80,34 +80,31 @@ def _varlen(query: Tensor, key: Tensor, value: Tensor, layout: tuple[Layout, ...
     """One call for the row: where queries are fewer than keys, their causal order ends at the last of both."""
     from torch.nn.attention.varlen import varlen_attn
 
-    queries, keys, places = spans(layout)
+    queries, keys, stretches = spans(layout)
     ends = [
         torch.tensor([0, *accumulate(lengths)], dtype=torch.int32, device=query.device) for lengths in (queries, keys)
     ]
     q, k, v = (part[0].transpose(0, 1).contiguous() for part in (query, key, value))
-    if places is not None:
-        k, v = (part.index_select(0, places.to(query.device)) for part in (k, v))
+    if len(stretches) > len(queries):  # slices, not an index: their gradients are summed in one order
+        k, v = (torch.cat([part[start:end] for start, end in stretches]) for part in (k, v))
     gqa, causal = q.shape[1] != k.shape[1], (-1, 0)
     out = varlen_attn(q, k, v, *ends, max(queries), max(keys), scale=scaling, window_size=causal, enable_gqa=gqa)
     return out.unsqueeze(0)
 
 
-def spans(layout: tuple[Layout, ...]) -> tuple[list[int], list[int], Tensor | None]:
-    """(queries, keys) of each stretch of a row, and the places in the row of all keys one after the other; None if each
-    stretch has the keys where its queries are."""
-    queries: list[int] = []
-    keys: list[int] = []
-    places: list[Tensor] = []
-    at = 0
+def spans(layout: tuple[Layout, ...]) -> tuple[list[int], list[int], list[tuple[int, int]]]:
+    """The queries and the keys of each stretch of a row, and where in the row the keys stand, one after the other, as
+    (first, end): more of these than stretches where some see a shared prompt."""
+    queries, keys, places, at = [], [], [], 0
     for shared, own in layout:
-        prompt = torch.arange(at, at + shared)
-        for length, before in ((shared, prompt[:0]), *((length, prompt) for length in own)):
+        prompt = (at, at + shared)
+        for length, before in ((shared, 0), *((length, shared) for length in own)):
             if length:
                 queries.append(length)
-                keys.append(len(before) + length)
-                places += [before, torch.arange(at, at + length)]
+                keys.append(before + length)
+                places += [prompt] * bool(before) + [(at, at + length)]
                 at += length
-    return queries, keys, torch.cat(places) if any(one.shared for one in layout) else None
+    return queries, keys, places
 
 
 def _refuse(module: Any, layout: tuple[Layout, ...], dropout: float, others: dict[str, Any]) -> None:
