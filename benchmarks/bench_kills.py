@@ -36,13 +36,13 @@ import psutil
 from benchmarks.figures import report
 from benchmarks.kills_found import Found, kept, sheet
 from benchmarks.runs_compared import State, difference, state
-from benchmarks.striking import KINDS, strike, waited, whole
+from benchmarks.striking import KINDS, struck_while_running
 
 ROOT = Path(__file__).parent.parent
 KILLS, ROUND, BUGS, ATTEMPTS, WORKERS = 100, 20, 3, 2, 2
 EACH, SOLVER = 4, "naive"
 ONE_JOB = ("agent", "one inside")
-LEAST_SECONDS, WATCH_SECONDS = 200.0, 0.01
+LEAST_SECONDS = 200.0
 IN_VAIN = 4
 """Runs in a row in which nothing was there to be killed: then the benchmark itself is wrong."""
 
@@ -182,25 +182,6 @@ class Bench:
         """Make the next run measure the suite and make the survey anew."""
         for path in [*self.cache.rglob("suite-*"), *self.cache.glob("surveys/*")]:
             shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink(missing_ok=True)
-
-
-def struck_while_running(
-    kind: str, process: psutil.Popen, most: int, moments: random.Random, mean: float, deadline: float
-) -> tuple[int, bool]:
-    """Strike at most `most` times while the process runs, every `mean` seconds. Returns how often, and whether the run
-    has come to its end, or hangs; else a strike ended the process, which is to be started again."""
-    struck, due = 0, time.monotonic() + moments.random() * 2 * mean
-    while process.poll() is None:
-        if time.monotonic() > deadline:
-            return struck, True
-        if struck < most and time.monotonic() >= due and strike(kind, process, moments):
-            struck += 1
-            if whole(kind):
-                waited(process, deadline)
-                return struck, process.poll() is None
-            due = time.monotonic() + 1.0 + moments.random() * 2 * mean
-        time.sleep(WATCH_SECONDS)
-    return struck, True
 
 
 def said_to(out: Path) -> Path:

@@ -10,8 +10,8 @@ from pathlib import Path
 import psutil
 
 ROOT = Path(__file__).parent.parent
-ENGINE_SECONDS = 2.0
-"""How long the engine is away."""
+ENGINE_SECONDS, WATCH_SECONDS = 2.0, 0.01
+"""How long the engine is away, and between two looks at a process."""
 SIGNALS = {"KILL": signal.SIGKILL, "TERM": signal.SIGTERM, "INT": signal.SIGINT}
 INSIDE = ("launcher", "agent", "all agents", "one inside")
 KINDS = (*(f"process {name}" for name in SIGNALS), *INSIDE, "mixed", "engine")
@@ -73,3 +73,22 @@ def restart_engine() -> None:
     (place / "dockerd.pid").unlink(missing_ok=True)
     env = {**os.environ, "SELFPLAY_ENGINE": str(place)}
     subprocess.run([str(ROOT / ".ci" / "docker-engine"), "start"], env=env, check=True, capture_output=True)
+
+
+def struck_while_running(
+    kind: str, process: psutil.Popen, most: int, moments: random.Random, mean: float, deadline: float
+) -> tuple[int, bool]:
+    """Strike at most `most` times while the process runs, every `mean` seconds. Returns how often, and whether the run
+    has come to its end, or hangs; else a strike ended the process, which is to be started again."""
+    struck, due = 0, time.monotonic() + moments.random() * 2 * mean
+    while process.poll() is None:
+        if time.monotonic() > deadline:
+            return struck, True
+        if struck < most and time.monotonic() >= due and strike(kind, process, moments):
+            struck += 1
+            if whole(kind):
+                waited(process, deadline)
+                return struck, process.poll() is None
+            due = time.monotonic() + 1.0 + moments.random() * 2 * mean
+        time.sleep(WATCH_SECONDS)
+    return struck, True

@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from selfplay.errors import SelfplayError
-from selfplay.formatting import shortened
+from selfplay.formatting import count, shortened
 
 WORDS = {
     "int": "a whole number is needed",
@@ -16,11 +16,19 @@ WORDS = {
     "finite_number": "a finite number is needed",
     "bool": "true or false is needed",
     "string": "a text is needed",
-    "dict": "settings are needed (NAME: VALUE)",
-    "model": "settings are needed (NAME: VALUE)",
-    "dataclass": "settings are needed (NAME: VALUE)",
+    "string_too_long": "at most {max_length} characters are needed",
+    "string_too_short": "at least {min_length} characters are needed",
+    "string_pattern_mismatch": "a text of the form {pattern} is needed",
+    "path": "a path is needed",
+    "dict": "{table}",
+    "mapping": "{table}",
+    "model": "{table}",
+    "dataclass": "{table}",
     "list": "a list is needed",
     "tuple": "a list is needed",
+    "too_long": "a length of at most {max_length} is needed",
+    "too_short": "a length of at least {min_length} is needed",
+    "none": "null is needed",
     "literal": "{expected} is needed",
     "greater_than_equal": "at least {ge} is needed",
     "greater_than": "more than {gt} is needed",
@@ -28,14 +36,20 @@ WORDS = {
     "less_than": "less than {lt} is needed",
 }
 """What a value must be, by the beginning of pydantic's name for the error; the longest beginning counts."""
+LONGEST = 1000
+"""Characters of a value that are looked at for a message."""
+TABLE = "settings are needed (NAME: VALUE)"
 MISSED = ("missing", "missing_argument")
 
 
-def fault(error: ValidationError, value: object) -> tuple[str, str]:
-    """The place of the first error in `value`, as `a.b`, and what is wrong there, in our words."""
+def fault(error: ValidationError, value: object, table: str = TABLE) -> tuple[str, str]:
+    """The place of the first error in `value`, as `a.b`, and what is wrong there, in our words: pydantic's never reach
+    a reader. `table`: what is said where names with values are needed."""
     found = [(_place(one["loc"], value, one["type"] in MISSED), one) for one in error.errors(include_url=False)]
     place, first = max((one for one in found if one[0][:1] == found[0][0][:1]), key=lambda one: len(one[0]))
-    return ".".join(place), _said(first["type"], first["msg"], first.get("ctx", {}), first.get("input"))
+    return ".".join(place), _said(
+        first["type"], first["msg"], {**first.get("ctx", {}), "table": table}, first.get("input")
+    )
 
 
 def _said(kind: str, message: str, context: Mapping[str, Any], value: object) -> str:
@@ -46,7 +60,7 @@ def _said(kind: str, message: str, context: Mapping[str, Any], value: object) ->
     if kind == "value_error":
         return message.removeprefix("Value error, ")
     known = [name for name in WORDS if kind == name or kind.startswith(f"{name}_")]
-    said = WORDS[max(known, key=len)].format(**context) if known else message
+    said = WORDS[max(known, key=len)].format(**context) if known else "another value is needed"
     return f"{said}, not {_shown(value)}"
 
 
@@ -67,7 +81,9 @@ def _shown(value: object) -> str:
     """A value for a message, as a user wrote it."""
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
-    return shortened(repr(value))
+    if isinstance(value, Mapping | list | tuple):
+        return f"{'a list' if isinstance(value, list | tuple) else 'a table'} of {count(len(value), 'value')}"
+    return shortened(repr(value[:LONGEST] if isinstance(value, str | bytes) else value))
 
 
 def not_finite(options: Any) -> list[str]:

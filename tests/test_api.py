@@ -22,7 +22,7 @@ BLOCKS = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
 def test_every_name_is_there_and_named_on_the_page() -> None:
     for name in package.__all__:
         assert getattr(package, name) is not None and name in PAGE.read_text()
-    assert set(package.__all__) < set(dir(package))
+    assert dir(package) == sorted(package.__all__)
     with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
         _ = package.nothing
 

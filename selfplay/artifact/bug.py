@@ -22,6 +22,7 @@ ID = r"[a-z0-9][a-z0-9_.-]{0,127}"
 """The pattern of a bug's name, which is also its folder's; no other text becomes part of a path."""
 BugId = Annotated[str, Field(pattern=f"^{ID}$")]
 SCHEMA_VERSION: Literal[1] = 1
+DAMAGED = "It is not as selfplay wrote it: take the bug's folder again from the run that made it, or leave it out."
 
 
 class FailedAttempt(BaseModel):
@@ -143,7 +144,7 @@ def load_bug(folder: Path) -> Bug:
                 f"{path} has schema_version {newer}; this version of selfplay reads {SCHEMA_VERSION}",
                 "It was written by a later version: upgrade selfplay to read it.",
             ) from error
-        raise ArtifactError(f"{path}: {first_fault(error)}") from error
+        raise ArtifactError(f"{path}: {first_fault(error, value)}", DAMAGED) from error
 
 
 def _newer_version(value: Any) -> int | None:

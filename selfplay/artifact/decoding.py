@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from selfplay.artifact.reading import UntrustedDataError
+from selfplay.options import fault
 from selfplay.untrusted_json import MOST_DEPTH, MOST_VALUES, AnswerError, count_values, json_value
 
 __all__ = ["MOST_DEPTH", "MOST_VALUES", "count_values", "first_fault", "parse_json", "text_memory", "typed"]
@@ -36,11 +37,12 @@ def typed(kind: type[M], value: Any, what: str, context: object = None) -> M:
     try:
         return kind.model_validate(value, context=context)
     except ValidationError as error:
-        raise UntrustedDataError(f"{what}: {first_fault(error)}") from error
+        raise UntrustedDataError(f"{what}: {first_fault(error, value)}") from error
 
 
-def first_fault(error: ValidationError) -> str:
-    """The first wrong part of a value, and why it is wrong."""
-    first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-    where = ".".join(str(part) for part in first["loc"])[:200] or "the document"
-    return f"{where}: {first['msg'].removeprefix('Value error, ')[:500]}"
+def first_fault(error: ValidationError, value: object = None) -> str:
+    """The first wrong part of `value`, and why it is wrong, in our words; without the value, pydantic's name of the
+    part."""
+    where, said = fault(error, value, "an object (NAME: VALUE) is needed")
+    where = where or ".".join(str(part) for part in error.errors(include_url=False)[0]["loc"] if value is None)
+    return f"{where[:200] or 'the document'}: {said[:500]}"

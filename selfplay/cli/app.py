@@ -15,7 +15,7 @@ INTERRUPTED = 130
 
 
 class Interruptible(TyperGroup):
-    """Ctrl-C ends a command that says nothing more about it with one line."""
+    """Ctrl-C ends a command that says nothing more about it with one line; wrong values are told in our words."""
 
     def invoke(self, ctx: Any) -> Any:
         try:
@@ -23,6 +23,18 @@ class Interruptible(TyperGroup):
         except KeyboardInterrupt:
             print("selfplay: interrupted", file=sys.stderr)
             raise typer.Exit(INTERRUPTED) from None
+        except typer.BadParameter as error:
+            error.message = _in_our_words(error)
+            raise
+
+
+def _in_our_words(error: typer.BadParameter) -> str:
+    """What is wrong with an option's value, where Typer says it in pydantic's words."""
+    from pydantic import ValidationError
+
+    from selfplay.options import fault
+
+    return fault(error.__cause__, None)[1] if isinstance(error.__cause__, ValidationError) else error.message
 
 
 app = typer.Typer(

@@ -45,6 +45,8 @@ def evaluate(
     --role injector: the valid share, reward and diversity of the run's injector, with that policy as its solver. The
     same command gives the same table."""
     refuse(role not in ("injector", "solver"), "--role", "is injector or solver")
+    for flag, given in (("--workers", workers), ("--sandbox", sandbox != "bubblewrap"), ("--trust", trust)):
+        refuse(stored and given, flag, "makes no sense with --stored, which runs nothing")
     from selfplay.commands.evaluate import EvalOrder, run_eval
     from selfplay.commands.solve import SolveOrder
     from selfplay.report.evaluation import evaluation_page

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from selfplay.cli.conflicts import WITHOUT_OPTIONS, refuse_policy
+from selfplay.cli.conflicts import WITHOUT_OPTIONS, refuse, refuse_policy
 
 PolicyName = Annotated[
     str, typer.Option("--policy", help="Who plays: scripted, openai:MODEL, vllm:PATH or transformers:PATH.")
@@ -30,12 +30,12 @@ def policy_options(base_url: str | None, api_key_env: str | None, option: list[s
         name, equals, value = pair.partition("=")
         if not equals:
             raise typer.BadParameter(f"{pair!r} is not NAME=VALUE", param_hint="--option")
-        named[name.replace("-", "_")] = value
-    return {
-        **named,
-        **({"base_url": base_url} if base_url else {}),
-        **({"api_key_env": api_key_env} if api_key_env else {}),
-    }
+        refuse((key := name.replace("-", "_")) in named, "--option", f"{name} is given twice")
+        named[key] = value
+    for key, given in (("base_url", base_url), ("api_key_env", api_key_env)):
+        refuse(given and key in named, f"--{key.replace('_', '-')}", "is given twice, the second time as an --option")
+        named |= {key: given} if given else {}
+    return named
 
 
 def player_options(

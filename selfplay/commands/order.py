@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from selfplay.believable import BelievableRules
+from selfplay.commands.ranges import refuse_outside
 from selfplay.formatting import listed
 from selfplay.repository.errors import RepositoryError
 from selfplay.repository.fetching.source import PathSource, parse_source
@@ -27,7 +28,8 @@ class Order:
     a new bug. `options`: the policy's, by name. `order` 2 also makes `attempts` at every bug, and second-order bugs
     from the failed ones, at most `per_parent` per bug. `public_share`: the share of F2P that solvers are shown.
     `allow_hosts`: hosts that builds may reach besides the package indexes. `believable`: whether valid bugs must also
-    keep the rules of `selfplay.believable`; None: only scripts' bugs (the paper has no such rules).
+    keep the rules of `selfplay.believable`; None: only scripts' bugs (the paper has no such rules). Raises
+    `RolloutError` for a number outside of its range.
     """
 
     source: str
@@ -50,6 +52,9 @@ class Order:
     allow_hosts: tuple[str, ...] = ()
     group: int = 1
     believable: bool | None = None
+
+    def __post_init__(self) -> None:
+        refuse_outside(self)
 
     @property
     def rules(self) -> BelievableRules | None:

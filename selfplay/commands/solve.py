@@ -19,6 +19,7 @@ from selfplay.commands import cleanup
 from selfplay.commands.attemptable_bugs import ready_bugs
 from selfplay.commands.attempts import AttemptPlay, missing, play_attempts
 from selfplay.commands.promoting import promoted
+from selfplay.commands.ranges import refuse_outside
 from selfplay.curriculum import Attempt, Curriculum, CurriculumError, open_existing
 from selfplay.curriculum.stored_bugs import original_of, wishes
 from selfplay.curriculum.summary import read_summary, summarise, write_summary
@@ -44,7 +45,8 @@ class SolveOrder:
     second-order bugs, at most that many per bug. `workers` None means one per core. `options`: the policy's, by name.
     `name`: the name for its attempts, None for the policy's own name. `bugs`: the bugs to attempt, each by its
     id or a unique prefix of it; all if empty. `trust`: allow what the run wants to run or fetch. `unauditable`:
-    also attempt bugs whose worlds cannot be audited. `weak`: how weakly assured grades are treated."""
+    also attempt bugs whose worlds cannot be audited. `weak`: how weakly assured grades are treated. Raises
+    `RolloutError` for a number outside of its range."""
 
     run: Path
     attempts: int = 8
@@ -58,6 +60,9 @@ class SolveOrder:
     trust: bool = False
     unauditable: bool = False
     weak: Weak = "count"
+
+    def __post_init__(self) -> None:
+        refuse_outside(self)
 
 
 class SolveWatcher(Protocol):

@@ -18,6 +18,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from selfplay.artifact.decoding import first_fault
 from selfplay.environments.client import ADDRESS_FILE, HOST
 from selfplay.environments.errors import EnvironmentRefused, WrongToken
 from selfplay.environments.results import SessionResult
@@ -131,8 +132,7 @@ class _Handler(BaseHTTPRequestHandler):
             status = error.status if isinstance(error, EnvironmentRefused) else OURS
             answer = {"error": type(error).__name__, "message": error.message, "hint": error.hint}
         except ValidationError as error:
-            first = error.errors(include_url=False)[0]
-            said = f"{'.'.join(map(str, first['loc'])) or 'the request'}: {first['msg']}"
+            said = first_fault(error)
             status, answer = 400, {"error": "EnvironmentRefused", "message": said, "hint": "See docs/environments.md."}
         body = json.dumps(answer).encode()
         self.send_response(status)

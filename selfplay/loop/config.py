@@ -189,8 +189,8 @@ def impossible(config: TrainConfig) -> list[tuple[bool, str]]:
 
 
 def load_config(name: str | Path, overrides: Sequence[str] = ()) -> TrainConfig:
-    """The configuration in a file, or the shipped one of that name, with `overrides` (`recipe.lr=1e-5`). Raises
-    `TrainingError`."""
+    """The configuration in a file, or the shipped one of that name, with `overrides` (`recipe.lr=1e-5`), of which the
+    last of one name counts. Raises `TrainingError`."""
     path, known = Path(name), shipped()
     text = known[str(name)].read_text() if str(name) in known else _read(path, known)
     found = read_yaml(text, shortened(path))

@@ -37,6 +37,16 @@ class _PlainValues(yaml.SafeLoader):
         for tag, make in yaml.SafeLoader.yaml_constructors.items()
     }
 
+    def compose_mapping_node(self, anchor: Any) -> yaml.MappingNode:
+        """A table, whose names differ: the last of two would win in silence."""
+        node = super().compose_mapping_node(anchor)
+        names: set[str] = set()
+        for name in (one for one, _ in node.value if isinstance(one, yaml.ScalarNode)):
+            if name.value in names:
+                raise yaml.constructor.ConstructorError(None, None, f"{name.value!r} is given twice", name.start_mark)
+            names.add(name.value)
+        return node
+
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
         kind = node.tag.rpartition(":")[2]
         try:

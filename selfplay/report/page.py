@@ -8,6 +8,7 @@ from rich.text import Text
 
 from selfplay import patches
 from selfplay.artifact import Artifact, ArtifactError, Bug, Verdict
+from selfplay.artifact.decoding import first_fault
 from selfplay.formatting import count
 from selfplay.report.tables import heading, safe, solve_lines, verdict_table
 from selfplay.rl.credit.rewards import injector_reward
@@ -57,9 +58,7 @@ def recorded_verdicts(bug: Bug) -> tuple[Verdict, ...]:
     try:
         return TypeAdapter(tuple[Verdict, ...]).validate_python(bug.verdicts)
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise ArtifactError(f"bug.json: verdicts.{where}: {first['msg']}") from error
+        raise ArtifactError(f"bug.json: verdicts: {first_fault(error, bug.verdicts)}") from error
 
 
 def _solved(solved: Mapping[str, Mapping[str, int]]) -> list[str]:

@@ -51,6 +51,19 @@ def test_what_solving_refuses(selfplay: Command, tmp_path: Path, options: tuple[
 @pytest.mark.parametrize(
     ("command", "options", "said"),
     [
+        ("eval", ("--stored", "--workers", 2), "'--workers': makes no sense with --stored"),
+        (
+            "solve",
+            ("--policy", "openai:x", "--base-url", "http://a", "--option", "base_url=http://b"),
+            "'--base-url': is given twice",
+        ),
+        (
+            "solve",
+            ("--policy", "vllm:x", "--option", "seed=1", "--option", "seed=2"),
+            "'--option': seed is given twice",
+        ),
+        ("solve", ("--attempts", "x"), "'--attempts': a whole number is needed, not 'x'"),
+        ("solve", ("--attempts", 0), "'--attempts': at least 1 is needed, not '0'"),
         ("grade", (), "give --patch FILE for one bug, or --predictions FILE for a run"),
         ("grade", ("--patch", "x", "--workers", 2), "'--workers': one patch is graded by one worker"),
         ("export", ("--out", "x", "--parquet", "--jsonl"), "'--parquet / --jsonl': give one of them"),

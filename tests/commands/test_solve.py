@@ -225,7 +225,7 @@ def test_a_corrupt_row_is_a_clear_error(selfplay: Command, run: Path) -> None:
     with sqlite3.connect(run / "curriculum.sqlite") as database:
         database.execute("UPDATE episodes SET bug = '{\"id\": 3}' WHERE bug IS NOT NULL")
     done = selfplay("solve", run)
-    assert done.code == 2 and "selfplay: a row of the pool is damaged: id: Input should be a valid string" in done.err
+    assert done.code == 2 and "selfplay: a row of the pool is damaged: id: a text is needed, not 3" in done.err
 
 
 def test_the_run_is_shown_with_its_figures(selfplay: Command, solved: tuple[Path, Done]) -> None:

@@ -92,7 +92,7 @@ def test_wrong_requests_say_what_is_wrong(served: Served) -> None:
             client.begin(role, task)  # type: ignore[arg-type]
     with pytest.raises(NoTask):
         client.credit("no-such-bug")
-    with pytest.raises(EnvironmentRefused, match="role: Input should be"):
+    with pytest.raises(EnvironmentRefused, match="role: 'injector' or 'solver' is needed, not 'judge'"):
         client.begin("judge", "prompt-0")  # type: ignore[arg-type]
     with pytest.raises(EnvironmentRefused, match="nothing at GET"):
         client._ask("GET", "elsewhere")

@@ -30,6 +30,14 @@ WHOLE = [
 ]  # fmt: skip
 
 
+def test_a_name_is_given_once() -> None:
+    for text in ("steps: 1\nseed: 2\nsteps: 3", "play: {calls: 1, 'calls': 2}"):
+        with pytest.raises(TrainingError, match="is given twice"):
+            read_yaml(text, "the text")
+    merged = "a: &a {x: 1}\nb: &b {<<: *a, x: 2}\nc: {<<: *b, x: 3}\nd: [{x: 1}, {x: 2}]"
+    assert read_yaml(merged, "the text") == {"a": {"x": 1}, "b": {"x": 2}, "c": {"x": 3}, "d": [{"x": 1}, {"x": 2}]}
+
+
 def read(text: str) -> None:
     """The value is plain, so JSON can hold it; or there is one typed error of two short lines."""
     try:
