@@ -8,11 +8,17 @@ import signal
 import tempfile
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 HOW = 'no Docker engine answers: `eval "$(.ci/docker-engine start)"` starts one (root)'
 
 STATE = "XDG_STATE_HOME"
 """Where the user's notes lie: those of the tests are not the user's."""
+
+
+# A machine may be busy with other work: no example has a time.
+settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("busy")
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
