@@ -2,9 +2,9 @@
 
 `.venv-models/bin/python -m benchmarks.bench_prefix [--json] [--members N] [--prompt N] [--answer N] [--rounds N]`.
 Random weights of SmolLM2-135M's shape, fp32, activations recomputed. The other batch is the same, but each of its
-sequences begins with a token of its own, so that nothing is shared. The floor is the ratio of their unavoidable operations:
-the layers' products for each token, attention for each pair of which one sees the other, the head for each trained
-token. Core seconds, best of the rounds, both in one process, in turns.
+sequences begins with a token of its own, so that nothing is shared. The floor is the ratio of their unavoidable
+operations: the layers' products for each token, attention for each pair of which one sees the other, the head for
+each trained token. Core seconds, best of the rounds, both in one process, in turns.
 """
 
 import argparse
