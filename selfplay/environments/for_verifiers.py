@@ -19,8 +19,7 @@ from pydantic import Field
 from selfplay.environments.client import Client, RemoteEpisode
 from selfplay.environments.errors import Busy
 from selfplay.formatting import count
-from selfplay.rl.credit.rewards import ssr
-from selfplay.rl.credit.rules import RoleName
+from selfplay.rl.credit.rules import CreditRules, RoleName
 
 SEAT = vf.AgentConfig(runtime=vf.SubprocessConfig())
 """Nothing runs in verifiers' own sandboxes: the run's server has them."""
@@ -175,4 +174,4 @@ class SelfPlayEnv(vf.Env[SelfPlayEnvConfig]):
                     f"only {len(attempts)} of {count(self.config.attempts, 'attempt')} count: too few for a reward"
                 )
             trace.record_metric("solve_rate", solved / len(attempts))
-            trace.record_reward("planted", ssr(solved, len(attempts)))
+            trace.record_reward("planted", CreditRules().valid(solved, len(attempts)))

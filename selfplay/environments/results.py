@@ -7,7 +7,6 @@ from typing import Any, Literal
 from selfplay.agent import Trajectory
 from selfplay.curriculum import Attempt
 from selfplay.curriculum.crediting import INJECTIONS, attempt_outcome
-from selfplay.rl.credit.rewards import ssr
 from selfplay.rl.credit.rules import CreditRules, Outcome
 
 Ended = Outcome | Literal["lost"]
@@ -75,4 +74,4 @@ def credit_of(attempts: tuple[Attempt, ...]) -> BugCredit:
     outcomes = [attempt_outcome(attempt, "refuse") for attempt in attempts]
     counted = [outcome for outcome, is_lost in outcomes if not is_lost]
     solved = counted.count("resolved")
-    return BugCredit(solved, len(counted), ssr(solved, len(counted)) if counted else None)
+    return BugCredit(solved, len(counted), RULES.valid(solved, len(counted)) if counted else None)
