@@ -237,10 +237,13 @@ def test_a_binary_file(selfplay: Command, tmp_path: Path, command: str) -> None:
     refused(selfplay.here(command, tmp_path / "a.txt"), "a.txt cannot be read: it is not UTF-8 text", "Name a")
 
 
-def test_a_json_file_of_ours_that_is_no_trajectory(selfplay: Command, tmp_path: Path) -> None:
-    (tmp_path / "summary.json").write_text('{\n "bugs": 1\n}')
-    done = selfplay.here("show", tmp_path / "summary.json")
-    refused(done, "summary.json is not JSON as we write it: line 1, column 2", "A trajectory holds JSON lines")
+@pytest.mark.parametrize(
+    ("name", "of"), [("summary.json", "a run"), ("bug.json", "a bug"), ("curriculum.sqlite", "a run")]
+)
+def test_a_file_of_ours_that_is_no_trajectory(selfplay: Command, tmp_path: Path, name: str, of: str) -> None:
+    (tmp_path / name).write_text('{\n "bugs": 1\n}')
+    done = selfplay.here("show", tmp_path / name)
+    refused(done, f"{name} is a file of {of}", "Name its folder.")
 
 
 # -- limits of the shell ---------------------------------------------------------------------------------------
