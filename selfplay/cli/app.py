@@ -2,7 +2,7 @@
 
 import logging
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Annotated, Any
 
@@ -15,7 +15,12 @@ INTERRUPTED = 130
 
 
 class Interruptible(TyperGroup):
-    """Ctrl-C ends a command that says nothing more about it with one line; wrong values are told in our words."""
+    """The group of all commands. Ctrl-C ends a command that says nothing more about it with one line, wrong values are
+    told in our words, and an empty text is no value: as a path it would be the folder one stands in."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        _refuse_empty_in(self)
 
     def invoke(self, ctx: Any) -> Any:
         try:
@@ -35,6 +40,27 @@ def _in_our_words(error: typer.BadParameter) -> str:
     from selfplay.options import fault
 
     return fault(error.__cause__, None)[1] if isinstance(error.__cause__, ValidationError) else error.message
+
+
+def _refuse_empty_in(command: Any) -> None:
+    """Make every parameter of the commands below refuse an empty text."""
+    for inner in getattr(command, "commands", {}).values():
+        _refuse_empty_in(inner)
+    for parameter in command.params:
+        parameter.process_value = _refusing_empty(parameter, parameter.process_value)
+
+
+def _refusing_empty(parameter: Any, process: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """What makes the value of a parameter from its text, which first refuses a text of blanks alone. Later would be too
+    late: an empty text is then a path like any other."""
+
+    def checked(context: Any, value: Any) -> Any:
+        values = value if isinstance(value, list | tuple) else (value,)
+        if any(isinstance(one, str) and not one.strip() for one in values):
+            raise typer.BadParameter("is empty; is a variable of your shell not set?", context, parameter)
+        return process(context, value)
+
+    return checked
 
 
 app = typer.Typer(

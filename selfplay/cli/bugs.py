@@ -14,7 +14,6 @@ from selfplay.cli.weak import WeakOption, weak_chosen
 
 if TYPE_CHECKING:
     from selfplay.oracle.assurance import Weak
-    from selfplay.oracle.leak_audit.audit import Audit
     from selfplay.sandbox import Backend
 
 
@@ -29,31 +28,27 @@ def validate(
     as_json: Annotated[bool, typer.Option("--json", help="Print the verdicts as JSON.")] = False,
 ) -> None:
     """Run every check again from nothing. Exit 0: all valid, 1: one is not, 2: could not run."""
-    from selfplay.commands.validate import revalidate
-    from selfplay.curriculum.stored_bugs import bug_folders
-    from selfplay.formatting import count
+    from selfplay.commands.validate import Revalidated, validate_bugs
     from selfplay.report.progress import LiveWatcher
     from selfplay.report.tables import verdict_line, verdict_table
     from selfplay.rollout.scheduler import one_per_core
 
-    backend, results = opened(sandbox, image, runtime), []
-    trust, total = trusted(path, trust), len(bug_folders(path))
+    def seen(result: Revalidated) -> None:
+        if not as_json:
+            print_page(verdict_table(result.id, result.verdicts))
+
+    backend, trust = opened(sandbox, image, runtime), trusted(path, trust)
     with LiveWatcher() as watcher:
-        watcher.expect(total, f"checking {count(total, 'bug')}")
-        try:
-            for result in revalidate(path, backend, one_per_core(workers), trust=trust):
-                results.append(result)
-                if not as_json:
-                    print_page(verdict_table(result.id, result.verdicts))
-                watcher.done(f"{len(results)} of {total}: {result.id} {'valid' if result.valid else 'not valid'}")
-        except KeyboardInterrupt:
-            watcher.say(f"interrupted: {len(results)} of {total} checked")
-            raise typer.Exit(INTERRUPTED) from None
+        found = validate_bugs(path, backend, one_per_core(workers), watcher, seen, trust=trust)
+        if found.missing:
+            done = len(found.bugs)
+            watcher.say(f"interrupted: {done} of {done + found.missing} checked")
+            raise typer.Exit(INTERRUPTED)
     if as_json:
-        print_json([result.to_json() for result in sorted(results, key=lambda one: one.id)])
+        print_json([result.to_json() for result in found.bugs])
     else:
-        print_line(verdict_line({result.id: result.valid for result in results}))
-    raise typer.Exit(0 if all(result.valid for result in results) else 1)
+        print_line(verdict_line({result.id: result.valid for result in found.bugs}))
+    raise typer.Exit(found.exit_code)
 
 
 @app.command()
@@ -104,23 +99,15 @@ def _grade_run(
     trust: bool,
 ) -> bool:  # fmt: skip
     """Grade a file of predictions; returns whether all are resolved."""
-    from selfplay.commands.predictions import grade_predictions, read_predictions
-    from selfplay.oracle.reasons import reason_in_words
+    from selfplay.commands.predictions import GradingOptions, grade_file_of_predictions
     from selfplay.report.progress import LiveWatcher
     from selfplay.report.tables import grades_table
     from selfplay.rollout.scheduler import one_per_core
 
-    diffs, grades = read_predictions(file), {}
+    how = GradingOptions(one_per_core(workers), counterfactual, weak, trust)
     with LiveWatcher() as watcher:
-        watcher.expect(len(diffs), "grading")
-        found = grade_predictions(
-            run, diffs, backend, workers=one_per_core(workers), counterfactual=counterfactual, weak=weak, trust=trust
-        )
-        for bug, graded in found:
-            grades[bug] = graded
-            watcher.done(f"{bug}: {reason_in_words(graded.reason)}")
-    ordered = dict(sorted(grades.items()))
-    print_either(as_json, {bug: graded.to_json() for bug, graded in ordered.items()}, lambda: grades_table(ordered))
+        grades = grade_file_of_predictions(run, file, backend, watcher, how)
+    print_either(as_json, {bug: graded.to_json() for bug, graded in grades.items()}, lambda: grades_table(grades))
     return all(graded.resolved for graded in grades.values())
 
 
@@ -134,30 +121,18 @@ def audit(
     as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
 ) -> None:
     """Search the solver's world for copies of the answer. Exit 0: clean, 1: one leaks, 2: one cannot be audited."""
-    from selfplay.commands.audit import audit_bug
-    from selfplay.curriculum.stored_bugs import bug_folders
+    from selfplay.commands.audit import audit_bugs
     from selfplay.report.progress import LiveWatcher
-    from selfplay.report.tables import audit_table
+    from selfplay.report.tables import audit_line, audit_table, unaudited_line
 
     trust = trusted(path, trust)
-    folders, found = bug_folders(path), dict[str, "Audit"]()
-    backend = opened(sandbox, image, runtime)
     with LiveWatcher("searching the solver's world") as watcher:
-        if len(folders) > 1:
-            watcher.expect(len(folders), "searching the solvers' worlds")
-        for folder in folders:
-            found[folder.name] = audit_bug(folder, backend, trust=trust)
-            if len(folders) > 1:
-                watcher.done(f"{folder.name}: {found[folder.name].state.replace('-', ' ')}")
+        found = audit_bugs(path, opened(sandbox, image, runtime), watcher, trust=trust)
     if as_json:
-        every = [{"id": name, **one.to_json()} for name, one in found.items()]
-        print_json(found[path.name].to_json() if folders == [path] else every)
+        print_json(found.to_json())
     else:
-        for name, one in found.items():
-            print_page(audit_table(name, one))
-    raise typer.Exit(_audited([one.state.value for one in found.values()]))
-
-
-def _audited(states: list[str]) -> int:
-    """The exit code: 1 where a world leaks, else 2 where one cannot be audited."""
-    return 1 if "leaks" in states else 2 if "not-auditable" in states else 0
+        for one in found.bugs:
+            print_page(audit_table(one.id, one.audit) if one.audit else unaudited_line(one.id, one.fault))
+        if not found.alone:
+            print_line(audit_line({one.id: one.state for one in found.bugs}))
+    raise typer.Exit(found.exit_code)

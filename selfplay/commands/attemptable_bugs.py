@@ -39,7 +39,7 @@ async def ready_bugs(run: SolverRun, pool: Curriculum, wanted: frozenset[str] | 
     states = pool.attempts.audited()
     unaudited = [ready.bug.id for ready in found if states.get(ready.bug.id) is AuditState.NOT_AUDITABLE]
     if unaudited:
-        said = "attempted anyway" if run.unauditable else "left out; --unauditable takes them"
+        said = "attempted anyway" if run.unauditable else "left out; `selfplay solve --unauditable` takes them"
         say(f"worlds that cannot be audited, {said}: {listed(unaudited)}")
     taken = {AuditState.CLEAN, *([AuditState.NOT_AUDITABLE] if run.unauditable else [])}
     return [ready for ready in found if states.get(ready.bug.id) in taken]

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Protocol, cast
 
 from selfplay.agent.chat_format import ChatFormat
+from selfplay.artifact.reading import MIB, UntrustedDataError, read_named
 from selfplay.commands.credit import CreditOrder, credited_runs, damages
 from selfplay.commands.result_folder import finished, whole_folder
 from selfplay.commands.sources import credited_sources, model_files
@@ -27,6 +28,8 @@ from selfplay.update.errors import LearningError
 from selfplay.update.recipe import Recipe
 
 SUMMARY = "learn.json"
+MOST_CONFIG = MIB
+"""The most bytes of a model's config.json."""
 AGAIN = "The same command makes the update again."
 
 
@@ -98,7 +101,7 @@ def vocabulary_of(model: str) -> int:
     try:
         settings = _settings_of(model)
         return int(settings["vocab_size"] if "vocab_size" in settings else settings["text_config"]["vocab_size"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, UntrustedDataError, ValueError, KeyError, TypeError) as error:
         raise LearningError(
             f"{model} is not a model: {str(error)[:300]}", "Name a folder with a config.json."
         ) from error
@@ -113,7 +116,7 @@ def _context_of(model: str) -> int:
 def _settings_of(model: str) -> dict[str, Any]:
     folder = Path(model).expanduser()
     if folder.is_dir():
-        return dict(json.loads((folder / "config.json").read_text()))
+        return dict(json.loads(read_named(folder / "config.json", MOST_CONFIG)))
     return dict(imported("transformers", "transformers").AutoConfig.from_pretrained(model).to_dict())
 
 

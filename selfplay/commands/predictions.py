@@ -8,12 +8,14 @@ Predictions never affect each other's grades.
 import codecs
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
 from selfplay.artifact import Bug
 from selfplay.artifact.decoding import parse_json, text_memory
 from selfplay.artifact.reading import UntrustedDataError, opened_named
+from selfplay.commands.checking import CheckWatcher
 from selfplay.commands.event_loop import in_parallel
 from selfplay.commands.grade import Gradable, gradable, grader_of
 from selfplay.curriculum.stored_bugs import bug_folders, prepared_for, read_bug
@@ -26,7 +28,7 @@ from selfplay.oracle.assurance import Weak
 from selfplay.oracle.errors import PredictionError
 from selfplay.oracle.grade import grade_without_running, safely
 from selfplay.oracle.grades import Grade
-from selfplay.oracle.reasons import UNPLAYED
+from selfplay.oracle.reasons import UNPLAYED, reason_in_words
 from selfplay.repository import Prepared
 from selfplay.sandbox import MIB, Backend, SandboxError
 from selfplay.sandbox.retry import again
@@ -128,6 +130,16 @@ def _listed(path: Path, value: Any) -> list[Any]:
     return list(value.values())
 
 
+@dataclass(frozen=True)
+class GradingOptions:
+    """How predictions are graded: see `grade_predictions`."""
+
+    workers: int
+    counterfactual: bool = True
+    weak: Weak = "count"
+    trust: bool = False
+
+
 def grade_predictions(
     run: Path,
     predictions: dict[str, str],
@@ -161,6 +173,22 @@ def grade_predictions(
 
     with closing(in_parallel(prepared, work, workers, backend, _unplayed)) as results:
         yield from results
+
+
+def grade_file_of_predictions(
+    run: Path, file: Path, backend: Backend, watcher: CheckWatcher, how: GradingOptions
+) -> dict[str, Grade]:
+    """Bug -> grade, sorted, for a file of predictions. Raises what `read_predictions` and `grade_predictions` raise."""
+    predictions, grades = read_predictions(file), dict[str, Grade]()
+    watcher.expect(len(predictions), "grading")
+    found = grade_predictions(
+        run, predictions, backend,
+        workers=how.workers, counterfactual=how.counterfactual, weak=how.weak, trust=how.trust,
+    )  # fmt: skip
+    for bug, graded in found:
+        grades[bug] = graded
+        watcher.done(f"{bug}: {reason_in_words(graded.reason)}")
+    return dict(sorted(grades.items()))
 
 
 def _own_names(predictions: Mapping[str, str], bugs: Collection[str]) -> dict[str, str]:

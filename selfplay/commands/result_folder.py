@@ -11,9 +11,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from selfplay.artifact.reading import MIB, UntrustedDataError, read_named
 from selfplay.errors import SelfplayError, in_words
 from selfplay.formatting import shortened
 from selfplay.loop.ledger import whole
+
+MOST_SUMMARY = 64 * MIB
+"""The most bytes of a result's summary."""
 
 
 def finished(
@@ -26,11 +30,13 @@ def finished(
     """The content of the file `summary` if it has these settings; None without such a file. `what`: a word for the
     result. `unrecorded`: parts of settings that an earlier version did not record. Raises `refusal` for a damaged file
     or other settings."""
-    if not summary.is_file():
+    if not summary.exists():
         return None
     try:
-        found: dict[str, Any] = json.loads(summary.read_text())
+        found: dict[str, Any] = json.loads(read_named(summary, MOST_SUMMARY))
         theirs = dict(found["settings"])
+    except UntrustedDataError as error:
+        raise refusal(error.message, "Give another --out.") from error
     except (OSError, ValueError, KeyError, TypeError) as error:
         unread = isinstance(error, OSError | UnicodeDecodeError | json.JSONDecodeError)
         why = in_words(error) if unread else "it has no settings"

@@ -10,10 +10,14 @@ from typing import Any
 from selfplay.agent.trajectory import Trajectory, load_with_rollout
 from selfplay.artifact import Artifact, ArtifactError, Bug, load
 from selfplay.artifact.bug import BUG_FILE, is_weakened
+from selfplay.artifact.files import FILE_NAMES
 from selfplay.curriculum import CurriculumError, read_pool
+from selfplay.curriculum.attempts import ATTEMPT_FILE
+from selfplay.curriculum.calibrations import CALIBRATION_FILE
 from selfplay.curriculum.stored_bugs import load_own, read_attempt
 from selfplay.curriculum.summary import read_summary, solves, summarise
-from selfplay.loop.metrics import read_history
+from selfplay.curriculum.untrusted_sqlite import OWN_FILES
+from selfplay.loop.metrics import METRICS, read_history
 from selfplay.plain_text import shown
 from selfplay.rollout.stored import Header, read_header
 
@@ -58,12 +62,23 @@ class SeenEpisode:
         return {**_plain(asdict(self.trajectory)), "rollout": recorded}
 
 
+OURS = {
+    BUG_FILE: "a bug",
+    **dict.fromkeys(FILE_NAMES.values(), "a bug"),
+    ATTEMPT_FILE: "a bug",
+    CALIBRATION_FILE: "a bug",
+    **dict.fromkeys(OWN_FILES, "a run"),
+    METRICS: "a run",
+}
+"""File that we write -> whose folder holds it."""
 Seen = SeenRun | SeenBug | SeenEpisode
 
 
 def look(path: Path) -> Seen:
     """The run, bug or trajectory at `path`. Raises `SelfplayError` if it is damaged or selfplay did not write it."""
     if path.exists() and not path.is_dir():
+        if path.name in OURS:
+            raise ArtifactError(f"{path} is a file of {OURS[path.name]}", "Name its folder.")
         trajectory, recorded = load_with_rollout(path)
         return SeenEpisode(trajectory, None if recorded is None else read_header(recorded, path))
     if os.path.lexists(path / BUG_FILE):

@@ -18,6 +18,7 @@ from selfplay.artifact.environment import recorded_environment
 from selfplay.commands import cleanup
 from selfplay.commands.attemptable_bugs import ready_bugs
 from selfplay.commands.attempts import AttemptPlay, missing, play_attempts
+from selfplay.commands.limited_lines import MOST_LINES
 from selfplay.commands.promoting import promoted
 from selfplay.commands.ranges import refuse_outside
 from selfplay.curriculum import Attempt, Curriculum, CurriculumError, open_existing
@@ -25,7 +26,7 @@ from selfplay.curriculum.stored_bugs import original_of, wishes
 from selfplay.curriculum.summary import read_summary, summarise, write_summary
 from selfplay.curriculum.trust import require
 from selfplay.errors import SelfplayError
-from selfplay.formatting import count, listed
+from selfplay.formatting import Say, count, listed
 from selfplay.oracle.assurance import Weak
 from selfplay.repository import Prepared, rebuild
 from selfplay.rollout.controls import CONTROLS, control_named
@@ -102,6 +103,7 @@ def run_solve(order: SolveOrder, backend: Backend, watcher: SolveWatcher) -> dic
         stack.callback(lambda: runner.run(player.close()))
         runner.run(player.open(watcher.say))
         known, failed = read_summary(order.run), list[SelfplayError]()
+        ready, why = 0, list[str]()
         try:
             for original, first, some in origins(pool, wanted):
                 rebuilt = partial(_prepared, original, first, backend, order.trust)
@@ -111,12 +113,15 @@ def run_solve(order: SolveOrder, backend: Backend, watcher: SolveWatcher) -> dic
                     watcher.say(f"the bugs of {first.source} are left out: {error.message}")
                     failed.append(error)
                     continue
-                runner.run(_solved(order, some, player, prepared, pool, backend, watcher))
+                found, said = runner.run(_solved(order, some, player, prepared, pool, backend, watcher))
+                ready, why = ready + found, [*why, *said]
         finally:
             summary = {**known, **summarise(pool)}
             write_summary(order.run, summary)
         if failed:
             raise failed[0]
+        if not ready:
+            raise CurriculumError(f"no bug of {order.run} could be attempted", "\n  ".join(why[:MOST_LINES]))
     return summary
 
 
@@ -183,7 +188,14 @@ async def _solved(
     pool: Curriculum,
     backend: Backend,
     watcher: SolveWatcher,
-) -> None:
+) -> tuple[int, list[str]]:
+    """Attempt the bugs of one original. Returns how many could be attempted, and what was said of the others."""
+    why: list[str] = []
+
+    def say(line: str) -> None:
+        why.append(line)
+        watcher.say(line)
+
     with Workers(one_per_core(order.workers)) as workers, relaxed_gc():
         run = SolverRun(
             prepared=prepared,
@@ -196,7 +208,8 @@ async def _solved(
             unauditable=order.unauditable,
             weak=order.weak,
         )
-        await solve_pool(run, pool, order.attempts, order.per_parent, wanted, watcher)
+        ready = await solve_pool(run, pool, order.attempts, order.per_parent, wanted, watcher, say)
+    return ready, why
 
 
 async def solve_pool(
@@ -206,10 +219,12 @@ async def solve_pool(
     per_parent: int,
     wanted: frozenset[str] | None,
     watcher: SolveWatcher,
-) -> None:
+    say: Say | None = None,
+) -> int:
     """Attempt the `wanted` bugs of an open pool (all if None), then make second-order bugs from the failed attempts, at
-    most `per_parent` per bug."""
-    bugs = await ready_bugs(run, pool, wanted, watcher.say)
+    most `per_parent` per bug. `say`: told why a bug is left out, if not the watcher. Returns how many bugs could be
+    attempted."""
+    bugs = await ready_bugs(run, pool, wanted, say or watcher.say)
     jobs = missing(run, pool, bugs, attempts)
     watcher.expect(len(jobs), f"attempting {count(len(bugs), 'bug')}")
     control = control_named(run.policy)
@@ -218,3 +233,4 @@ async def solve_pool(
     if per_parent:
         watcher.say("looking for second-order bugs among the failed attempts")
         await promoted(run, pool, bugs, per_parent, watcher.say)
+    return len(bugs)

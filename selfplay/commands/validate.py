@@ -1,12 +1,13 @@
 """What `selfplay validate` does: repeat every check from scratch, for one bug or a whole run."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from selfplay.artifact import Artifact, ArtifactError, Bug, Verdict
+from selfplay.commands.checking import CheckWatcher
 from selfplay.commands.event_loop import in_parallel
 from selfplay.curriculum.stored_bugs import bug_folders, prepared_for, read_attempt, read_bug
 from selfplay.curriculum.trust import NotTrusted
@@ -19,6 +20,8 @@ from selfplay.sandbox.retry import again
 from selfplay.validators import Thresholds, Validation, validate
 from selfplay.workbench import RunCache, Workbench
 
+ORIGINAL = "original"
+"""The name of the verdict on a bug whose original cannot be built again."""
 IMPORTED = "it was imported, not made by an episode: `selfplay solve RUN --policy gold` and `empty` check it"
 
 
@@ -27,6 +30,7 @@ class Revalidated:
     """What the checks say now about the bug `id`, and whether `bug.json` recorded the same.
 
     `verdicts` may begin or end with an extra one: `files` (the bug's files are damaged or not those of its record),
+    `original` (the repository it was planted in cannot be built again, so that nothing could be run),
     `sandbox` (its checks kept losing their sandbox, which says nothing about the bug) or `record` (tests behave
     differently from the record; newly flaky ids are ignored).
     """
@@ -43,7 +47,23 @@ class Revalidated:
 
 
 @dataclass(frozen=True)
-class _Revalidation:
+class Revalidation:
+    """The results for every bug, sorted by id. `missing`: the bugs that did not come to be checked: the command was
+    interrupted."""
+
+    bugs: Sequence[Revalidated]
+    missing: int = 0
+
+    @property
+    def exit_code(self) -> int:
+        """2 where one could not be run, else 1 where one is not valid."""
+        if any(verdict.check == ORIGINAL for one in self.bugs for verdict in one.verdicts):
+            return 2
+        return 0 if all(one.valid for one in self.bugs) else 1
+
+
+@dataclass(frozen=True)
+class _Job:
     """A readable bug, its original, and the runs it shares with other bugs of the same original."""
 
     folder: Path
@@ -58,10 +78,10 @@ def revalidate(path: Path, backend: Backend, workers: int = 1, *, trust: bool = 
     """Check the bug in `path`, or every bug of the run in `path`, `workers` at a time; results come as they finish. A
     damaged bug is not valid. `trust`: allow what the run wants to run or fetch.
 
-    Raises `ArtifactError` for a folder that is neither, `NotTrusted` before any check, and, after all other checks, the
-    error of `prepare` for a missing original.
+    Raises `ArtifactError` for a folder that is neither, `NotTrusted` before any check, and the error of `prepare` for a
+    missing original of a bug that was named; in a run it is one of the results.
     """
-    jobs: list[_Revalidation] = []
+    jobs: list[_Job] = []
     prepared: dict[tuple[str, str], tuple[Prepared, RunCache]] = {}
     missing: dict[tuple[str, str], SelfplayError] = {}
     for folder in bug_folders(path):
@@ -83,19 +103,43 @@ def revalidate(path: Path, backend: Backend, workers: int = 1, *, trust: bool = 
             except SelfplayError as error:
                 missing[key] = error
         if key in prepared:
-            jobs.append(_Revalidation(folder, bug, artifact, thresholds, *prepared[key]))
+            jobs.append(_Job(folder, bug, artifact, thresholds, *prepared[key]))
+        elif folder == path:
+            raise missing[key]
+        else:
+            yield Revalidated(bug.id, (Verdict(ORIGINAL, False, missing[key].message),))
     with closing(in_parallel(jobs, _checked, workers, backend, _unplayed)) as results:
         for _, result in results:
             yield result
-    if missing:
-        raise next(iter(missing.values()))
 
 
-def _unplayed(job: _Revalidation, error: SelfplayError) -> Revalidated:
+def validate_bugs(
+    path: Path,
+    backend: Backend,
+    workers: int,
+    watcher: CheckWatcher,
+    seen: Callable[[Revalidated], None] = lambda result: None,
+    *,
+    trust: bool = False,
+) -> Revalidation:
+    """As `revalidate`, with progress; `seen` gets each result as it comes. Ctrl-C ends it with what was found."""
+    found, total = list[Revalidated](), len(bug_folders(path))
+    watcher.expect(total, f"checking {count(total, 'bug')}")
+    try:
+        for result in revalidate(path, backend, workers, trust=trust):
+            found.append(result)
+            seen(result)
+            watcher.done(f"{len(found)} of {total}: {result.id} {'valid' if result.valid else 'not valid'}")
+    except KeyboardInterrupt:
+        return Revalidation(found, total - len(found))
+    return Revalidation(sorted(found, key=lambda one: one.id))
+
+
+def _unplayed(job: _Job, error: SelfplayError) -> Revalidated:
     return Revalidated(job.bug.id, (Verdict("sandbox", False, f"could not be played: {error.message}"),))
 
 
-def _checked(job: _Revalidation, backend: Backend) -> Revalidated:
+def _checked(job: _Job, backend: Backend) -> Revalidated:
     bug, seconds = job.bug, job.thresholds.seconds
     bench = Workbench(backend, job.prepared.world(), job.artifact, time_limit=seconds, shared=job.cache)
     found = validate(job.artifact, bench, job.thresholds)

@@ -16,6 +16,8 @@ from selfplay.oracle.assurance import Weak
 from selfplay.oracle.reasons import blamed
 from selfplay.rl.credit.rules import CreditedEpisode, Outcome
 
+CONTROLS = ("gold", "empty")
+"""Those of `rollout/controls.py`, which stand above this room: they measure the grader and earn no credit."""
 FILED = ": policy"
 """The suffix of the setting that says which policy makes a name's attempts."""
 ENDING = ".jsonl.zst"
@@ -95,7 +97,10 @@ def episodes_of(
         solver = policy or _same_policy(pool)
     known = sorted({attempt.policy for attempt in attempts})
     if known and solver not in known:
-        raise CurriculumError(f"the run has no attempt of {solver}", f"Name one with --policy: {listed(known)}.")
+        players = [name for name in known if name not in CONTROLS]
+        none = f"It has controls' attempts alone: `selfplay solve {run} --policy {solver}` makes others."
+        todo = f"Name one with --policy: {listed(players)}." if players else none
+        raise CurriculumError(f"the run has no attempt of {solver}", todo)
     injections = sorted(_injections(records), key=lambda one: (one.episode.group, one.episode.name))
     wanted = (one for one in attempts if one.policy == solver and (below is None or one.number < below))
     return [*injections, *_attempts(wanted, orders, weak)]

@@ -1,19 +1,27 @@
 """Opens a run's pool: to write, by one process at a time, or to read, which takes no lock and changes nothing."""
 
 import contextlib
-import fcntl
 import os
 import shutil
 import sqlite3
 import tempfile
-import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from selfplay.artifact.files import make_folder
 from selfplay.curriculum.database_errors import FREE, DamagedDatabase, hint, no_space, said
 from selfplay.curriculum.invariants import refuse_broken
+from selfplay.curriculum.pool_folder import (
+    FRESH,
+    MAKING,
+    USING,
+    Advice,
+    locked,
+    refuse_long,
+    remove_unused,
+    require_pool,
+    take_folder,
+)
 from selfplay.curriculum.records import CurriculumError
 from selfplay.curriculum.schema import prepare_schema
 from selfplay.curriculum.store import Curriculum
@@ -23,44 +31,36 @@ from selfplay.curriculum.untrusted_sqlite import (
     LARGER,
     DatabaseBounds,
     harden,
-    own_folders,
-    refuse_strange_files,
     refuse_strange_schema,
     refuse_too_much,
     within,
 )
-from selfplay.formatting import shortened
 from selfplay.sandbox.owners import marked
 
-PAUSES = (0, 0.05, 0.2, 0.75)
-"""Seconds before each try to lock a run: a process that was just killed may hold its lock for a moment."""
 READS = 20
 """How often to try to copy a database while a process writes to it."""
 
 
 @contextmanager
 def open_curriculum(folder: Path) -> Iterator[Curriculum]:
-    """The pool of `folder`, created if absent, and locked by this process until the context ends.
+    """The pool of `folder`, created if absent, and locked by this process until the context ends. What was created goes
+    again if the context ends with an error before anything is stored.
 
     Raises `CurriculumError` when another process holds the lock or the database is damaged.
     """
-    _check_free(folder)
-    lock = _locked(folder)
+    refuse_long(folder, MAKING)
+    made = take_folder(folder)
+    lock = locked(folder, MAKING)
     try:
-        database = _opened(folder)
+        fresh = not (folder / DATABASE).exists()
         try:
-            curriculum = Curriculum(folder, database)
-            curriculum.episodes.clear_staging()
-            yield curriculum
-        except sqlite3.Error as error:
-            path = folder / DATABASE
-            raise CurriculumError(said(error, path), hint(error, folder)) from error
-        except OSError as error:
-            if not no_space(error):
-                raise
-            raise CurriculumError(f"{error.strerror} while writing {error.filename or folder}", FREE) from error
-        finally:
-            database.close()
+            with _working(folder, MAKING) as pool:
+                yield pool
+        except BaseException:
+            if fresh:
+                with contextlib.suppress(OSError, sqlite3.Error):  # the first error is the one to tell
+                    remove_unused(folder, made)
+            raise
     finally:
         os.close(lock)
 
@@ -68,16 +68,41 @@ def open_curriculum(folder: Path) -> Iterator[Curriculum]:
 @contextmanager
 def open_existing(folder: Path) -> Iterator[Curriculum]:
     """Like `open_curriculum`, for an existing run. Raises `CurriculumError` if there is none."""
-    _check_there(folder)
-    with open_curriculum(folder) as pool:
-        yield pool
+    require_pool(folder)
+    refuse_long(folder, USING)
+    lock = locked(folder, USING)
+    try:
+        with _working(folder, USING) as pool:
+            yield pool
+    finally:
+        os.close(lock)
+
+
+@contextmanager
+def _working(folder: Path, advice: Advice) -> Iterator[Curriculum]:
+    """The pool of a folder that this process has locked. Errors of its database and of a full disk are told in
+    words."""
+    database = _opened(folder, advice)
+    try:
+        curriculum = Curriculum(folder, database)
+        curriculum.episodes.clear_staging()
+        yield curriculum
+    except sqlite3.Error as error:
+        path = folder / DATABASE
+        raise CurriculumError(said(error, path), hint(error, folder)) from error
+    except OSError as error:
+        if not no_space(error):
+            raise
+        raise CurriculumError(f"{error.strerror} while writing {error.filename or folder}", FREE) from error
+    finally:
+        database.close()
 
 
 @contextmanager
 def read_pool(folder: Path) -> Iterator[Curriculum]:
     """A snapshot of the pool of `folder` for reading, even while another process works on it or on a read-only disk.
     Nothing in the folder changes. Raises `CurriculumError` if there is no pool."""
-    _check_there(folder)
+    require_pool(folder)
     path = folder / DATABASE
     with tempfile.TemporaryDirectory(prefix=marked()) as place:
         try:
@@ -87,11 +112,7 @@ def read_pool(folder: Path) -> Iterator[Curriculum]:
                 yield Curriculum(folder, database)
         except sqlite3.Error as error:
             copy = Path(place)
-            raise CurriculumError(said(error, path, copy), hint(error, copy, STAY)) from error
-
-
-STAY = "Its bugs/ stay as they are."
-OTHER = "Give another --out; the bugs beside it stay as they are."
+            raise CurriculumError(said(error, path, copy), hint(error, copy, USING.damaged)) from error
 
 
 def _look_through(database: sqlite3.Connection, path: Path, own: bool) -> None:
@@ -153,50 +174,7 @@ def _state(files: Iterable[Path]) -> list[tuple[int, int]]:
     return [(status.st_size, status.st_mtime_ns) for status in (file.stat() for file in files)]
 
 
-def _locked(folder: Path) -> int:
-    """The descriptor that holds the lock of the folder for this process."""
-    try:
-        lock = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
-    except OSError as error:
-        todo = FREE if no_space(error) else "Make it writable, or give another place."
-        raise CurriculumError(f"{shortened(folder)} cannot be written to: {error.strerror}", todo) from error
-    for pause in PAUSES:
-        time.sleep(pause)
-        with contextlib.suppress(BlockingIOError):
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return lock
-    os.close(lock)
-    raise CurriculumError(f"another process works on {folder}", "Wait for it, stop it, or give another --out.")
-
-
-def _check_there(folder: Path) -> None:
-    try:
-        there = (folder / DATABASE).exists()
-    except OSError as error:
-        raise CurriculumError(f"{shortened(folder)} cannot be used: {error.strerror}") from error
-    if not there:
-        raise CurriculumError(f"{folder} has no curriculum", "Name the folder that `selfplay curriculum` filled.")
-    refuse_strange_files(folder)
-
-
-def _check_free(folder: Path) -> None:
-    """Make the folder. An existing folder that is not a run's is refused."""
-    try:
-        make_folder(folder)
-        taken = [name for name in own_folders(folder) if (folder / name).exists()]
-        there = (folder / DATABASE).exists()
-    except OSError as error:
-        todo = FREE if no_space(error) else "Give another --out."
-        raise CurriculumError(f"{shortened(folder)} cannot be used: {error.strerror}", todo) from error
-    refuse_strange_files(folder)
-    if taken and not there:
-        raise CurriculumError(
-            f"{folder} holds {taken[0]}/ but no {DATABASE}: it is not a run's folder",
-            "Give another --out; nothing in it was touched.",
-        )
-
-
-def _opened(folder: Path) -> sqlite3.Connection:
+def _opened(folder: Path, advice: Advice) -> sqlite3.Connection:
     """The checked database of the folder; a new one is complete before it gets its name."""
     path = folder / DATABASE
     try:
@@ -207,7 +185,7 @@ def _opened(folder: Path) -> sqlite3.Connection:
         _refuse_size(path, _state([file for file in (path, log) if file.exists()]), _most_bytes(folder))
         database = sqlite3.connect(path)
     except sqlite3.Error as error:
-        raise CurriculumError(said(error, path), hint(error, folder, "Give another --out.")) from error
+        raise CurriculumError(said(error, path), hint(error, folder, advice.damaged)) from error
     try:
         _look_through(database, path, own=is_own(folder))
         database.execute("PRAGMA journal_mode = WAL")
@@ -221,13 +199,13 @@ def _opened(folder: Path) -> sqlite3.Connection:
         raise
     except sqlite3.Error as error:
         database.close()
-        raise CurriculumError(said(error, path), hint(error, folder, OTHER)) from error
+        raise CurriculumError(said(error, path), hint(error, folder, advice.damaged)) from error
     return database
 
 
 def _create(path: Path) -> None:
     """Make a new empty pool, under another name, so that no journal ever lies beside a pool."""
-    fresh = path.with_name(f".{path.name}.new")
+    fresh = path.with_name(FRESH)
     for left in path.parent.glob(f"{fresh.name}*"):  # left by a kill; we hold the folder's lock
         left.unlink(missing_ok=True)
     database = sqlite3.connect(fresh)

@@ -105,7 +105,7 @@ class Curriculum:
         """Like `settle`, for the settings of the attempts filed under `name`: they bind once an attempt is stored.
         Attempts without a recorded `policy` (from an earlier version) belong to the policy of that name."""
         named = {f"{name}: {key}": value for key, value in settings.items()}
-        hint = "Use the same policy and options, or file these attempts under another --name."
+        hint = "Use the same policy and options; `selfplay solve --name NAME` files attempts of another under a name."
         known = {f"{name}: policy": name, **self.settings()}
         self._settle(named, known if self.attempts.finished(name) else {}, hint)
 

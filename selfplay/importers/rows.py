@@ -4,6 +4,7 @@ kept."""
 import codecs
 import hashlib
 import json
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -104,7 +105,7 @@ def _parquet(file: Path) -> Iterator[tuple[int, Any, str]]:
     except ImportError as error:
         raise ImportRefused(f"{file} needs pyarrow to be read", "pip install 'selfplay-swe[parquet]'") from error
     try:
-        with pyarrow.parquet.ParquetFile(file) as table:
+        with opened_named(file, sys.maxsize) as stream, pyarrow.parquet.ParquetFile(stream) as table:
             groups = (table.metadata.row_group(number) for number in range(table.metadata.num_row_groups))
             if any(group.total_byte_size > MOST_GROUP for group in groups):
                 raise ImportRefused(f"{file} has larger row groups than {MOST_GROUP // MIB} MiB", "Write smaller ones.")

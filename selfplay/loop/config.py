@@ -10,6 +10,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, PlainSerializer, ValidationError, ValidationInfo, field_validator, model_validator
 
+from selfplay.artifact.reading import UntrustedDataError, read_named
 from selfplay.configs import shipped
 from selfplay.errors import SelfplayError, in_words
 from selfplay.formatting import shortened
@@ -212,12 +213,12 @@ def load_config(name: str | Path, overrides: Sequence[str] = ()) -> TrainConfig:
 
 def _read(path: Path, known: Collection[str]) -> str:
     """The text of a configuration's file. Raises `TrainingError`."""
+    hint = f"Name a YAML file, or a configuration shipped with selfplay: {', '.join(known)}."
     try:
-        if path.stat().st_size > MOST_BYTES:
-            raise TrainingError(f"{shortened(path)} is larger than {MOST_BYTES} bytes", "Is it a configuration?")
-        return path.read_text()
+        return read_named(path, MOST_BYTES).decode()
+    except UntrustedDataError as error:
+        raise TrainingError(error.message, hint) from error
     except (OSError, UnicodeDecodeError) as error:
-        hint = f"Name a YAML file, or a configuration shipped with selfplay: {', '.join(known)}."
         raise TrainingError(f"{shortened(path)} cannot be read: {in_words(error)}", hint) from error
 
 

@@ -1,10 +1,12 @@
 """Tensor names and shapes of a folder of safetensors, read from the headers alone, compared with a model's."""
 
 import json
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
 from selfplay.agent.model import ModelError
+from selfplay.artifact.reading import UntrustedDataError, opened_named
 from selfplay.formatting import count
 
 MOST_HEAD = 100_000_000
@@ -19,7 +21,7 @@ def shapes(folder: Path) -> Shapes:
     for file in sorted(folder.glob("*.safetensors")):
         try:
             found |= {name: tuple(tensor["shape"]) for name, tensor in _head(file).items() if name != "__metadata__"}
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        except (OSError, UntrustedDataError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise ModelError(f"{file} is not a safetensors file: {error}", "Was it written to its end?") from error
     return found
 
@@ -51,7 +53,7 @@ def adapters(folder: Path) -> dict[str, Path]:
 
 def _head(file: Path) -> dict[str, dict[str, list[int]]]:
     """The header, checked against the size of the file."""
-    with file.open("rb") as stream:
+    with opened_named(file, sys.maxsize) as stream:  # only the header is read
         size = int.from_bytes(stream.read(8), "little")
         if not 2 <= size <= MOST_HEAD:
             raise ValueError(f"a header of {size} bytes")

@@ -1,5 +1,6 @@
 """Tables for the terminal. All text from a repository is escaped, so that it cannot style or hide anything."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
@@ -11,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from selfplay.artifact import Verdict
-from selfplay.formatting import count, listed
+from selfplay.formatting import count, listed, tally
 from selfplay.oracle.grades import Grade
 from selfplay.oracle.leak_audit.audit import Audit, AuditState
 from selfplay.oracle.reasons import reason_in_words
@@ -140,6 +141,19 @@ def verdict_line(valid: Mapping[str, bool]) -> str:
     wrong = sorted(bug for bug, one in valid.items() if not one)
     said = f"{len(valid) - len(wrong)} of {count(len(valid), 'bug')} valid"
     return f"{said}, not: {listed(wrong)}" if wrong else said
+
+
+def audit_line(states: Mapping[str, str]) -> str:
+    """The result of searching the worlds of several bugs, in one line."""
+    counts = tally(Counter(states.values()))
+    wrong = sorted(bug for bug, state in states.items() if state == "failed")
+    said = f"{count(len(states), 'bug')}: {counts}"
+    return f"{said}; could not be audited: {listed(wrong)}" if wrong else said
+
+
+def unaudited_line(title: str, fault: str) -> RenderableType:
+    """What is wrong with a bug whose world could not be searched."""
+    return safe(f"{title}: could not be audited: {fault}")
 
 
 def audit_table(title: str, audit: Audit) -> RenderableType:

@@ -19,6 +19,7 @@ import torch.distributed as dist
 import torch.distributed.checkpoint as dcp
 from torch.distributed.checkpoint.state_dict import StateDictOptions, get_state_dict, set_state_dict
 
+from selfplay.artifact.reading import MIB, UntrustedDataError, read_named
 from selfplay.train.errors import TrainError
 from selfplay.train.identity import check_model, described
 from selfplay.train.lora import PART
@@ -27,6 +28,8 @@ from selfplay.train.step import Trainer
 
 FORMAT = 1
 ABOUT = "about.json"
+MOST_ABOUT = 16 * MIB
+"""The most bytes of `about.json`."""
 REMOVE = "Remove that folder: the checkpoint before it is used then."
 
 
@@ -175,7 +178,7 @@ def _rename(made: Path, target: Path) -> None:
 def _about(path: Path) -> dict[str, Any]:
     """What `about.json` says, after checking that every file is there and whole. Raises `TrainError`."""
     try:
-        about: dict[str, Any] = json.loads((path / ABOUT).read_text())
+        about: dict[str, Any] = json.loads(read_named(path / ABOUT, MOST_ABOUT))
         version, files = about["format"], about["files"].items()
         if version > FORMAT:
             raise TrainError(f"{path} was written by a later version (format {version})", "Update selfplay.")
@@ -183,7 +186,7 @@ def _about(path: Path) -> dict[str, Any]:
             there = (path / name).stat().st_size
             if there != size:
                 raise TrainError(f"{path / name} has {there} bytes of {size}", REMOVE)
-    except (OSError, ValueError, KeyError, AttributeError, TypeError) as error:
+    except (OSError, UntrustedDataError, ValueError, KeyError, AttributeError, TypeError) as error:
         raise TrainError(f"{path} is not a whole checkpoint: {_reason(error)}", REMOVE) from error
     return about
 

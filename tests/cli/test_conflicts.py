@@ -6,6 +6,7 @@ import pytest
 from run_fixtures import Command
 
 from selfplay.cli import conflicts
+from selfplay.curriculum import crediting
 from selfplay.rollout import controls
 
 
@@ -31,7 +32,7 @@ def test_what_a_curriculum_refuses(selfplay: Command, tmp_path: Path, options: t
 
 def test_both_name_the_same_controls() -> None:
     """The options are read before `rollout` is imported, which takes long."""
-    assert conflicts.CONTROLS == controls.CONTROLS
+    assert conflicts.CONTROLS == crediting.CONTROLS == controls.CONTROLS
 
 
 @pytest.mark.parametrize(
@@ -87,3 +88,21 @@ def test_what_a_cold_start_refuses(selfplay: Command, tmp_path: Path) -> None:
 def test_tokens_are_counted_by_a_tokenizer(selfplay: Command, tmp_path: Path) -> None:
     done = selfplay.here("trajectories", "export", tmp_path, "--out", "x.jsonl", "--most-tokens", 100)
     assert done.code == 2 and "'--most-tokens': needs --tokenizer" in done.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (("curriculum", "pypi:none", "--out", ""), "--out"),
+        (("curriculum", "pypi:none", "--test", " "), "--test"),
+        (("curriculum", "pypi:none", "--allow-host", "a.org", "--allow-host", ""), "--allow-host"),
+        (("curriculum", ""), "'source'"),
+        (("import", "rows.json", "--out", ""), "--out"),
+        (("show", ""), "'path'"),
+        (("learn", "", "--model", "m"), "'runs'"),
+        (("trajectories", "export", "run", "--out", ""), "--out"),
+    ],
+)
+def test_an_empty_text_is_no_value(selfplay: Command, arguments: tuple[str, ...], named: str) -> None:
+    done = selfplay.here(*arguments)
+    assert done.code == 2 and "is empty" in done.err and named in done.err, done.err

@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 from run_fixtures import Command
 
+from selfplay.curriculum import Attempt, AttemptFigures, open_curriculum
+
 
 @pytest.mark.long
 def test_the_credit_of_a_run_as_a_table_and_as_json(selfplay: Command, attempted: Path) -> None:
@@ -19,4 +21,12 @@ def test_the_credit_of_a_run_as_a_table_and_as_json(selfplay: Command, attempted
 
 def test_a_policy_without_attempts_is_told_whose_there_are(selfplay: Command, attempted: Path) -> None:
     done = selfplay("credit", attempted)
-    assert done.code == 2 and "no attempt of scripted" in done.err and "gold, searcher" in done.err
+    assert done.code == 2 and "no attempt of scripted" in done.err and "--policy: searcher." in done.err
+
+
+def test_a_control_is_not_offered_for_credit(selfplay: Command, run: Path) -> None:
+    with open_curriculum(run) as pool:
+        bug = pool.bugs()[0].id
+        pool.attempts.add(Attempt(bug, "empty", 0, False, "empty", "", "", AttemptFigures(seconds=1.0)))
+    done = selfplay.here("credit", run)
+    assert done.code == 2 and "controls' attempts alone" in done.err and "with --policy: empty" not in done.err

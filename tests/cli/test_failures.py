@@ -80,8 +80,34 @@ def test_a_path_of_850_characters(selfplay: Command, shop: Path, run: Path, tmp_
         "export": ("trajectories", "export", run, "--out", long.with_suffix(".jsonl")),
     }.get(command, (command, long))
     done = selfplay(*arguments)
-    refused(done, "File name too long")
+    refused(done, "characters long" if command == "curriculum" else "File name too long")
     assert "x" * 250 not in done.err
+
+
+@pytest.mark.parametrize("command", ["curriculum", "import"])
+def test_a_nested_path_that_sqlite_cannot_open(selfplay: Command, shop: Path, tmp_path: Path, command: str) -> None:
+    rows = tmp_path / "rows.json"
+    rows.write_text("[{}]")
+    out = tmp_path.joinpath(*["x" * 99] * 8)
+    done = selfplay.here(command, shop if command == "curriculum" else rows, "--out", out)
+    refused(done, f"its path is {len(str(out))} characters long", "Give a shorter --out.")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["rows.json"]
+
+
+@pytest.mark.parametrize("command", ["curriculum", "import"])
+def test_a_command_that_fails_at_once_leaves_no_pool(selfplay: Command, tmp_path: Path, command: str) -> None:
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "rows.json").write_text("[{}]")
+    source = tmp_path / ("empty" if command == "curriculum" else "rows.json")
+    refused(selfplay.here(command, source, "--out", tmp_path / "above" / "run"))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["empty", "rows.json"]
+
+
+def test_an_out_that_holds_something_else(selfplay: Command, shop: Path) -> None:
+    """Even where it is a checkout, whose commits alone are read: its owner works in it."""
+    before = sorted(path.name for path in shop.iterdir())
+    refused(selfplay.here("curriculum", shop, "--out", shop), "it is not a run's folder", "Give another --out")
+    assert sorted(path.name for path in shop.iterdir()) == before
 
 
 @pytest.mark.slow
@@ -211,10 +237,13 @@ def test_a_binary_file(selfplay: Command, tmp_path: Path, command: str) -> None:
     refused(selfplay.here(command, tmp_path / "a.txt"), "a.txt cannot be read: it is not UTF-8 text", "Name a")
 
 
-def test_a_json_file_of_ours_that_is_no_trajectory(selfplay: Command, tmp_path: Path) -> None:
-    (tmp_path / "summary.json").write_text('{\n "bugs": 1\n}')
-    done = selfplay.here("show", tmp_path / "summary.json")
-    refused(done, "summary.json is not JSON as we write it: line 1, column 2", "A trajectory holds JSON lines")
+@pytest.mark.parametrize(
+    ("name", "of"), [("summary.json", "a run"), ("bug.json", "a bug"), ("curriculum.sqlite", "a run")]
+)
+def test_a_file_of_ours_that_is_no_trajectory(selfplay: Command, tmp_path: Path, name: str, of: str) -> None:
+    (tmp_path / name).write_text('{\n "bugs": 1\n}')
+    done = selfplay.here("show", tmp_path / name)
+    refused(done, f"{name} is a file of {of}", "Name its folder.")
 
 
 # -- limits of the shell ---------------------------------------------------------------------------------------

@@ -173,7 +173,7 @@ def test_an_endpoint_that_goes_down_costs_no_attempt(selfplay: Any, calibrated: 
     assert again.json["solving"]["openai:m"]["reasons"] == {"nothing-handed-in": 4}  # one of each bug
     assert "nothing was submitted (no_call)" in again.err
     assert refused.code == 2 and "was made with openai:m: temperature = 1.0, not 0.5" in refused.err
-    assert "Use the same policy and options, or file these attempts under another --name." in refused.err
+    assert "Use the same policy and options; `selfplay solve --name NAME`" in refused.err
     assert planting.code == 0, planting.err  # says how bugs are planted, and no bug is
     assert another.code == 2 and "was made with colder: policy = 'openai:m', not 'scripted'" in another.err
     assert named.code == 0 and set(named.json["solving"]) == {"openai:m", "colder"}

@@ -359,7 +359,10 @@ def test_a_world_that_cannot_be_audited_is_left_out_unless_it_is_asked_for(
     solved = puppets(steps(SUBMIT))
     assert solved.again() == []
     assert f"{solved.bug.id} cannot be audited: nothing to tell it by" in solved.said
-    assert solved.said[-1] == f"worlds that cannot be audited, left out; --unauditable takes them: {solved.bug.id}"
+    assert (
+        solved.said[-1]
+        == f"worlds that cannot be audited, left out; `selfplay solve --unauditable` takes them: {solved.bug.id}"
+    )
     assert summarise(solved.pool)["quality"]["not_auditable"] == [solved.bug.id]
     assert [attempt.reason for attempt in solved.again(unauditable=True)] == ["empty"]  # and it is not searched again
 

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 from curriculum.test_store import result
 
-from selfplay.curriculum import Attempt, CurriculumError, open_curriculum, read_pool
+from selfplay.curriculum import Attempt, CurriculumError, open_curriculum, open_existing, read_pool
+from selfplay.curriculum.pool_folder import MOST_PATH
 from selfplay.curriculum.schema import MIGRATED, VERSION
 from selfplay.sandbox import owners
 
@@ -190,7 +191,56 @@ def test_a_run_on_a_disk_that_cannot_be_written_to_is_read(tmp_path: Path) -> No
 
 def test_a_path_that_is_too_long_is_shortened_and_leaves_nothing(tmp_path: Path) -> None:
     for last in ("x" * 850, "/".join(["y" * 200] * 3 + ["z" * 260])):
-        with pytest.raises(CurriculumError, match="File name too long") as refused, open_curriculum(tmp_path / last):
+        with (
+            pytest.raises(CurriculumError, match="characters long, 481 at most work") as refused,
+            open_curriculum(tmp_path / last),
+        ):
             pass
         assert "..." in refused.value.message and len(refused.value.message) < 300
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_path_of_the_longest_length_is_opened(tmp_path: Path) -> None:
+    run = tmp_path / "x" / ("y" * 200)
+    run /= "z" * (MOST_PATH - len(str(run)) - 1)
+    with open_curriculum(run) as pool:
+        pool.settle({"seed": 1})
+    with open_existing(run) as pool:
+        assert pool.setting("seed", int, 0) == 1
+
+
+def test_a_pool_that_fails_before_anything_is_stored_goes_again(tmp_path: Path) -> None:
+    with pytest.raises(KeyError), open_curriculum(tmp_path / "above" / "run") as pool:
+        pool.settle({"seed": 1})
+        raise KeyError
+    assert not any(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("stored", ["an episode", "a file"])
+def test_a_pool_that_fails_later_stays(tmp_path: Path, stored: str) -> None:
+    with pytest.raises(KeyError), open_curriculum(tmp_path / "run") as pool:
+        if stored == "a file":
+            (tmp_path / "run" / "summary.json").write_text("{}")
+        else:
+            pool.episodes.store(result(0))
+        raise KeyError
+    with open_existing(tmp_path / "run") as pool:
+        assert pool.episodes.any_stored() == (stored == "an episode")
+    with pytest.raises(KeyError), open_curriculum(tmp_path / "run"):
+        raise KeyError  # of a later command, which did not make it
+    assert (tmp_path / "run" / "curriculum.sqlite").is_file()
+
+
+def test_only_a_command_with_an_out_is_told_of_one(tmp_path: Path) -> None:
+    with open_curriculum(tmp_path):
+        with pytest.raises(CurriculumError) as making, open_curriculum(tmp_path):
+            pass
+        with pytest.raises(CurriculumError) as using, open_existing(tmp_path):
+            pass
+    assert "--out" in making.value.hint and "--out" not in using.value.hint
+    (tmp_path / "curriculum.sqlite").write_bytes(b"no database at all, but some text that is long enough")
+    with pytest.raises(CurriculumError) as making, open_curriculum(tmp_path):
+        pass
+    with pytest.raises(CurriculumError) as using, open_existing(tmp_path):
+        pass
+    assert "--out" in making.value.hint and "--out" not in using.value.hint

@@ -1,11 +1,12 @@
 """A configuration is one typed value; what cannot work is refused when it is loaded, by name."""
 
+import os
 from pathlib import Path
 
 import pytest
 
 from selfplay.configs import shipped
-from selfplay.loop.config import TrainConfig, by_default, load_config
+from selfplay.loop.config import MOST_BYTES, TrainConfig, by_default, load_config
 from selfplay.loop.errors import TrainingError
 
 LEAST = "source: pypi:toolz\nmodel: a/b\nplay: {context: 2048}\n"
@@ -130,7 +131,7 @@ def test_more_gpus_than_the_nodes_have(engines: int, engine_gpus: int, trainers:
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(TrainingError, match="cannot be read"):
+    with pytest.raises(TrainingError, match=r"no\.yaml is missing"):
         load_config(tmp_path / "no.yaml")
 
 
@@ -183,3 +184,12 @@ def test_a_file_that_is_no_text(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_bytes(b"\x89PNG\r\n\xff")
     with pytest.raises(TrainingError, match=r"a\.yaml cannot be read: it is not UTF-8 text"):
         load_config(tmp_path / "a.yaml")
+
+
+def test_a_file_without_an_end_is_read_up_to_its_limit(tmp_path: Path) -> None:
+    """A device has no size to look at, and a pipe that nobody writes to would be waited for."""
+    with pytest.raises(TrainingError, match=f"/dev/zero is larger than {MOST_BYTES} bytes"):
+        load_config("/dev/zero")
+    os.mkfifo(tmp_path / "pipe.yaml")
+    with pytest.raises(TrainingError, match=r"pipe\.yaml is not a regular file"):
+        load_config(tmp_path / "pipe.yaml")
