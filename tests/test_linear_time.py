@@ -1,7 +1,7 @@
 """Everything that reads text of a model or of a repository takes time in proportion to its length. One line a function.
 
 `READERS` is the table; a room that has its own table imports `linear_time`. Every folder of the package stands in
-`strangers_rooms`.
+`strangers_rooms.py`.
 """
 
 import time
@@ -10,12 +10,10 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-import strangers_rooms
 import syntax_readers
 from linear_time import grows
 from table_rows import long_rows
 
-import selfplay
 from selfplay import plain_text
 from selfplay.artifact import ArtifactError
 from selfplay.artifact.files import parse_test_files
@@ -249,16 +247,3 @@ def test_texts_that_held_a_reader(fault, tmp_path, monkeypatch):
 def test_time_grows_with_the_length_of_the_text(name, tmp_path, monkeypatch):
     monkeypatch.setitem(globals(), "FOLDER", tmp_path)
     assert grows(READERS[name]) == []
-
-
-def test_every_folder_of_the_package_says_who_reads_strangers_text() -> None:
-    tables = (strangers_rooms.MEASURED, strangers_rooms.OTHERWISE, strangers_rooms.NO_STRANGER)
-    package = Path(selfplay.__file__).parent
-    folders = {file.parent.relative_to(package).as_posix().removeprefix(".") for file in package.rglob("*.py")}
-    assert sorted(folder for table in tables for folder in table) == sorted(folders)
-
-
-@pytest.mark.parametrize("folder", strangers_rooms.MEASURED)
-def test_a_measured_folder_has_its_readers(folder: str) -> None:
-    for beginning in strangers_rooms.MEASURED[folder]:
-        assert any(name.startswith(beginning) for name in READERS), beginning

@@ -12,7 +12,7 @@ from typing import Literal
 from tree_sitter import Node
 
 from selfplay.believable import BelievableRules
-from selfplay.scripted.edits.cuts import Cut, PlantedChange, apply_cuts
+from selfplay.scripted.edits.cuts import LONGEST_LINE, Cut, PlantedChange, apply_cuts
 from selfplay.scripted.tree_sitter.cases import Case, case_of, cases, subtest_name
 from selfplay.scripted.tree_sitter.edits import made_of
 from selfplay.scripted.tree_sitter.loosen import assertions, loosened
@@ -76,7 +76,10 @@ def _apart(cuts: Sequence[Cut]) -> list[Cut]:
 
 
 def _cuts(source: Source, case: Case, failing: Sequence[SuiteFailure], method: Method) -> list[Cut]:
-    """The cuts of one test by the method, or by the next that fits; removal last."""
+    """The cuts of one test by the method, or by the next that fits; removal last. None in lines that are very long, of
+    which each cut would hold a copy."""
+    if any(len(line) > LONGEST_LINE for line in source.lines[first_line(case.node) - 1 : last_line(case.node)]):
+        return []
     lines = frozenset(line for one in failing for line in one.lines)
     methods: dict[Method, Callable[[], list[Cut]]] = {
         "cases": lambda: _entries(source, case, failing),
