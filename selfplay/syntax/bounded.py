@@ -26,7 +26,7 @@ class TooCostly(Unreadable):
     """A text that takes more than its share of work, or that is nested too deeply."""
 
 
-class _Meter:
+class _Allowance:
     """What the parser reads and does, up to a limit; it then finds the end of the text, and is told to stop."""
 
     def __init__(self, data: bytes) -> None:
@@ -49,7 +49,7 @@ class _Meter:
 
 def tree_of(parser: tree_sitter.Parser, data: bytes, language: str) -> tree_sitter.Tree:
     """The tree of a text without a syntax error. Raises `Unreadable`."""
-    meter = _Meter(data)
+    meter = _Allowance(data)
     try:
         tree = parser.parse(meter.read, progress_callback=meter.stops)
     except ValueError:  # it was told to stop
