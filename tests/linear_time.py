@@ -18,7 +18,7 @@ ATOMS = (
     "@@ -1 +1 @@\n", "- ", "+ ", "+a\n", "-a\n", "a\n", "a \n", " a\n", "\na ", "a=1\n", "a = a # a\n", "[a]\n",
     "a: b\n", "a/", "../", " b/", ' "b/', "a/b b/b ", "diff --git a/a b/a\n", "inject ", "bug ", "inject bug ",
     "def test_a(", "def test_a(b, ", "def test_a():\n    pass\n", "if a:\n    a\nel", "not ", "lambda: ", "-1+", "a.",
-    "f'{", "test ", "a* ", "\nSELFPLAY {",
+    "f'{", "test ", "a* ", "\nSELFPLAY {", "/* \n", "a.b.\n", "a?b:", "a=>{", "${`", "if(a){}else ", "a;\n",
 )  # fmt: skip
 """What the hostile texts repeat: what patterns look for, what they skip, and what parsers nest."""
 FRAMES = (("", ""), ("a", ""), ("", "b"))

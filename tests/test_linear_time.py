@@ -1,6 +1,7 @@
 """Everything that reads text of a model or of a repository takes time in proportion to its length. One line a function.
 
-`READERS` is the table; a room that has its own table imports `linear_time`.
+`READERS` is the table; a room that has its own table imports `linear_time`. Every folder of the package stands in
+`strangers_rooms.py`.
 """
 
 import time
@@ -9,6 +10,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+import syntax_readers
 from linear_time import grows
 from table_rows import long_rows
 
@@ -199,6 +201,7 @@ READERS: dict[str, Reader] = {
     "patches.read, ids": of_diff(lambda text: f"diff --git a/a b/a\nindex {text} 1\n", dialects.read),
     "scripted.lines of a log": lambda text: trial._lines(text, "a", "b"),
     "scripted.repairs": failed,
+    **syntax_readers.READERS,
 }  # fmt: skip
 
 FAULTS: dict[str, tuple[str, str]] = {
@@ -225,6 +228,7 @@ FAULTS: dict[str, tuple[str, str]] = {
     "a line of 60,000 letters in a log": ("scripted.lines of a log", 60_000 * "a"),
     "a message of 60,000 letters": ("scripted.repairs", 60_000 * "a"),
     "a record nested 100,000 deep": ("repository.parse_records", "SELFPLAY {" + 100_000 * '"a":{'),
+    **syntax_readers.FAULTS,
 }
 """Texts on which each of these readers took seconds to minutes, or ended in an error that is no answer."""
 

@@ -15,8 +15,8 @@ from selfplay.believable.product import is_product
 from selfplay.believable.stubs import stubs
 from selfplay.patches.applied import applied
 from selfplay.syntax import Grammar, grammar_of, shapes
+from selfplay.syntax.bounded import TooCostly, Unreadable
 from selfplay.syntax.names import names
-from selfplay.syntax.source import Unreadable
 
 NAME = "believable"
 """The name under which a refused bug is counted, in addition to those of the checks."""
@@ -96,6 +96,10 @@ def _of_tree(rules: BelievableRules, grammar: Grammar, before: str, after: str) 
     was = names(grammar.name, before)
     try:
         now = names(grammar.name, after)
+    except TooCostly as error:
+        if rules.names:
+            yield f"is {error}"
+        return
     except Unreadable:
         if rules.names:
             yield "has a syntax error"

@@ -6,7 +6,7 @@ from tree_sitter import Node
 
 from selfplay.syntax import binding_go, binding_javascript
 from selfplay.syntax.names import FoundNames, Scope
-from selfplay.syntax.source import Source
+from selfplay.syntax.source import Source, below
 
 Visit = Callable[[Node, Scope, Source, FoundNames], list[Node] | None]
 """Records what a node binds and reads, and returns the nodes below it that are left to visit; None means all of
@@ -33,6 +33,9 @@ def _scope(node: Node, outer: Scope, source: Source, found: FoundNames, blocks: 
     """The scope of a node's children: a new one if the node opens one. A function's body has the function's own
     scope."""
     if node.type in source.grammar.functions:
-        return found.open(outer, True, f"{outer.where}{source.name_of(node) or '<anonymous>'}.")
-    body = node.parent is not None and node.parent.type in source.grammar.functions
-    return found.open(outer, False, outer.where) if node.type in blocks and not body else outer
+        return found.open(outer, True, below(outer.where, source.name_of(node)))
+    if node.type not in blocks:
+        return outer
+    holder = source.parent(node)
+    is_body = holder is not None and holder.type in source.grammar.functions
+    return outer if is_body else found.open(outer, False, outer.where)

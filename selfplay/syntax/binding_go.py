@@ -43,7 +43,8 @@ def visit(node: Node, scope: Scope, source: Source, found: FoundNames) -> list[N
 
 
 def _without(node: Node, names: list[Node]) -> list[Node]:
-    return [child for child in node.named_children if child not in names]
+    ids = {name.id for name in names}
+    return [child for child in node.named_children if child.id not in ids]
 
 
 def _bind(names: list[Node], scope: Scope, source: Source, kind: Kind) -> list[Node]:

@@ -22,11 +22,11 @@ def visit(node: Node, scope: Scope, source: Source, found: FoundNames) -> list[N
         case kind if kind in source.grammar.functions:
             return _function(node, scope, source)
         case "class_declaration":
-            _bind_name(node, scope, source, "other" if _is_exported(node) else "function")
-            return [child for child in node.named_children if child != node.child_by_field_name("name")]
+            _bind_name(node, scope, source, "other" if _is_exported(node, source) else "function")
+            return _unnamed(node)
         case "class":
             _bind_name(node, scope, source, "other")
-            return [child for child in node.named_children if child != node.child_by_field_name("name")]
+            return _unnamed(node)
         case "variable_declarator":
             return _declarator(node, scope, source)
         case "for_in_statement":
@@ -42,10 +42,10 @@ def visit(node: Node, scope: Scope, source: Source, found: FoundNames) -> list[N
             return [name] if (name := node.child_by_field_name("name")) else []
         case "assignment_expression" | "augmented_assignment_expression":
             return _assignment(node, scope, source, found)
-        case "update_expression" if _is_statement(node):
+        case "update_expression" if _is_statement(node, source):
             return [child for child in node.named_children if child.type != "identifier"]
         case "identifier" | "shorthand_property_identifier":
-            if not _is_tag(node):
+            if not _is_tag(node, source):
                 found.read(source.said(node), scope)
     return None
 
@@ -54,7 +54,7 @@ def _function(node: Node, scope: Scope, source: Source) -> list[Node]:
     """Bind a function's name: a declaration's outside it, an expression's inside it."""
     if node.type.endswith("_declaration"):
         outer = scope.parent or scope
-        _bind_name(node, outer, source, "other" if _is_exported(node) else "function")
+        _bind_name(node, outer, source, "other" if _is_exported(node, source) else "function")
     elif node.type in ("function_expression", "generator_function"):
         _bind_name(node, scope, source, "other")
     parameters = node.child_by_field_name("parameters") or node.child_by_field_name("parameter")
@@ -76,11 +76,12 @@ def _bodies(node: Node) -> list[Node]:
 
 
 def _declarator(node: Node, scope: Scope, source: Source) -> list[Node]:
-    hoisted = node.parent is not None and _DECLARED.get(node.parent.type, False)
+    holder = source.parent(node)
+    hoisted = holder is not None and _DECLARED.get(holder.type, False)
     home = scope.home() if hoisted else scope
     value = node.child_by_field_name("value")
     kind: Kind = "import" if value is not None and _is_require(value, source) else "local"
-    if node.parent is not None and _is_exported(node.parent):
+    if holder is not None and _is_exported(holder, source):
         kind = "other"
     rest = _bind_pattern(node.child_by_field_name("name"), home, source, kind)
     return [*rest, *([value] if value is not None else [])]
@@ -112,7 +113,7 @@ def _assignment(node: Node, scope: Scope, source: Source, found: FoundNames) -> 
     """`x = 1` and `x += 1` as statements only write `x`; inside an expression their value is also read."""
     left = node.child_by_field_name("left")
     rest = [child for child in node.named_children if child != left]
-    if left is not None and left.type == "identifier" and not _is_statement(node):
+    if left is not None and left.type == "identifier" and not _is_statement(node, source):
         found.read(source.said(left), scope, maybe=True)
     return [*_written(left), *rest]
 
@@ -153,12 +154,19 @@ def _bind_name(node: Node, scope: Scope, source: Source, kind: Kind) -> None:
         scope.bind(source.said(name), kind, node)
 
 
-def _is_exported(node: Node) -> bool:
-    return node.parent is not None and node.parent.type == "export_statement"
+def _unnamed(node: Node) -> list[Node]:
+    name = node.child_by_field_name("name")
+    return [child for child in node.named_children if child != name]
 
 
-def _is_statement(node: Node) -> bool:
-    return node.parent is not None and node.parent.type in ("expression_statement", "for_statement")
+def _is_exported(node: Node, source: Source) -> bool:
+    holder = source.parent(node)
+    return holder is not None and holder.type == "export_statement"
+
+
+def _is_statement(node: Node, source: Source) -> bool:
+    holder = source.parent(node)
+    return holder is not None and holder.type in ("expression_statement", "for_statement")
 
 
 def _is_require(value: Node, source: Source) -> bool:
@@ -171,9 +179,8 @@ def _is_require(value: Node, source: Source) -> bool:
     return called is not None and source.said(called) == "require"
 
 
-def _is_tag(node: Node) -> bool:
+def _is_tag(node: Node, source: Source) -> bool:
     """Whether the node names an HTML element in JSX."""
-    holder = node.parent.type if node.parent is not None else ""
-    return (
-        holder.startswith("jsx_") and holder.endswith("element") and node.text is not None and node.text[:1].islower()
-    )
+    holder = source.parent(node)
+    tag = holder is not None and holder.type.startswith("jsx_") and holder.type.endswith("element")
+    return tag and source.said(node)[:1].islower()

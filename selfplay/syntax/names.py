@@ -94,8 +94,8 @@ def names(language: str, text: str) -> BoundNames:
     undefined = set()
     for name, scope, maybe in found.reads:
         bound = scope.find(name)
-        for one in bound:
-            one.reads += 1
+        if bound:
+            bound[-1].reads += 1  # it stands for all of its name in its scope, which may be many
         if not bound and not maybe and name not in source.grammar.globals:
             undefined.add(name)
     return BoundNames(frozenset(undefined), dict(_unread(found, source)))

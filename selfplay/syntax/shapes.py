@@ -21,26 +21,48 @@ def stubs(language: str, before: str, after: str) -> list[str]:
 def shapes(language: str, text: str) -> dict[str, Shape]:
     """Dotted name -> shape of each named function. Raises `Unreadable`."""
     source = parse(language, text)
-    return {function.name: _shape(function, source) for function in source.functions() if function.name}
+    blocks = _blocks(source)
+    return {
+        function.name: Shape(_is_stub(function, source), _ends(function.body, source), *blocks[function.node.id])
+        for function in source.functions()
+        if function.name
+    }
 
 
-def _shape(function: Function, source: Source) -> Shape:
-    inside = [node for node in walk(function.body) if _is_block(node, source.grammar)]
-    size = sum(len(statements(block, source.grammar)) for block in inside)
-    empty = sum(1 for block in inside if _is_emptied(block, function, source.grammar))
-    return Shape(_is_stub(function, source), _ends(function.body, source), empty, size)
+def _blocks(source: Source) -> dict[int, tuple[int, int]]:
+    """Function -> its emptied blocks and its statements, with those of the functions inside it. One walk for all: each
+    block counts for its own function, and each function then for the one around it."""
+    grammar = source.grammar
+    counts: dict[int, list[int]] = {0: [0, 0]}
+    around: list[tuple[int, int]] = []
+    waiting = [(source.root, 0)]
+    while waiting:
+        node, function = waiting.pop()
+        if node.type in grammar.functions:
+            around.append((node.id, function))
+            function, counts[node.id] = node.id, [0, 0]
+        if _is_block(node, grammar):
+            inside = statements(node, grammar)
+            counts[function][0] += not inside and _is_emptied(node, source)
+            counts[function][1] += len(inside)
+        waiting.extend((child, function) for child in node.named_children)
+    for inner, outer in reversed(around):
+        for which in (0, 1):
+            counts[outer][which] += counts[inner][which]
+    return {function: (empty, size) for function, (empty, size) in counts.items()}
 
 
 def _is_block(node: Node, grammar: Grammar) -> bool:
     return node.type in ("statement_block", "block") or node.type in grammar.cases
 
 
-def _is_emptied(block: Node, function: Function, grammar: Grammar) -> bool:
-    """Whether a block that belongs to a statement does nothing. Empty functions, cases and handlers do not count: they
+def _is_emptied(block: Node, source: Source) -> bool:
+    """Whether a block without statements belongs to a statement. Empty functions, cases and handlers do not count: they
     may be intended."""
-    holder = block.parent.type if block.parent is not None else ""
-    own = block == function.body or holder in grammar.functions or block.type in grammar.cases
-    return not own and holder != "catch_clause" and not statements(block, grammar)
+    parent = source.parent(block)
+    holder = parent.type if parent is not None else ""
+    own = holder in source.grammar.functions or block.type in source.grammar.cases
+    return not own and holder != "catch_clause"
 
 
 def _is_stub(function: Function, source: Source) -> bool:
@@ -59,16 +81,18 @@ def _is_stub(function: Function, source: Source) -> bool:
 
 
 def _says_nothing(value: Node, function: Function, source: Source) -> bool:
-    if value.type == "expression_list":
-        return all(_says_nothing(one, function, source) for one in value.named_children)
+    values = value.named_children if value.type == "expression_list" else [value]
+    given = function.node.child_by_field_name("parameters")
+    names = {source.said(n) for n in walk(given) if n.type == "identifier"} if given is not None else set()
+    return all(_is_nothing(one, names, source) for one in values)
+
+
+def _is_nothing(value: Node, parameters: set[str], source: Source) -> bool:
     if value.type in ("object", "array"):
         return not value.named_child_count
     if value.type != "identifier":
         return value.type in source.grammar.literals
-    given = function.node.child_by_field_name("parameters")
-    return given is not None and any(
-        n.type == "identifier" and source.said(n) == source.said(value) for n in walk(given)
-    )
+    return source.said(value) in parameters
 
 
 def _ends(node: Node | None, source: Source) -> bool:

@@ -3,17 +3,18 @@
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
+from itertools import accumulate
 
 from tree_sitter import Node
 
+from selfplay.syntax.bounded import Unreadable as Unreadable
+from selfplay.syntax.bounded import tree_of
 from selfplay.syntax.grammar import GRAMMARS, Grammar, walk
 
 _LOCK = threading.Lock()
-
-
-class Unreadable(ValueError):
-    """A text with a syntax error."""
+MOST_NAME = 300
+"""Characters of a dotted name, of which the last are kept: else a long one is repeated for all that is inside it."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,29 @@ class Source:
         """The text of a node."""
         return self.data[node.start_byte : node.end_byte].decode("utf-8", "surrogateescape")
 
+    @cached_property
+    def lines(self) -> list[bytes]:
+        return self.data.split(b"\n")
+
+    @cached_property
+    def starts(self) -> list[int]:
+        """The byte at which each line begins."""
+        return [0, *accumulate(len(line) + 1 for line in self.lines[:-1])]
+
+    @cached_property
+    def _parents(self) -> dict[int, Node]:
+        found, waiting = dict[int, Node](), [self.root]
+        while waiting:
+            node = waiting.pop()
+            children = node.named_children
+            found.update((child.id, node) for child in children)
+            waiting += children
+        return found
+
+    def parent(self, node: Node) -> Node | None:
+        """The node around a named one. tree-sitter's own `parent` looks for it from the root, through all levels."""
+        return self._parents.get(node.id)
+
     def functions(self) -> Iterator[Function]:
         """Every function, outer ones first."""
         waiting = [("", self.root)]
@@ -46,9 +70,9 @@ class Source:
             if node.type in self.grammar.functions:
                 own = self.name_of(node)
                 body = node.child_by_field_name("body")
-                inner = f"{where}{own or '<anonymous>'}."
+                inner = below(where, own)
                 if body is not None:
-                    yield Function(f"{where}{own}" if own else "", node, body)
+                    yield Function(f"{where}{own}"[-MOST_NAME:] if own else "", node, body)
             waiting.extend((inner, child) for child in reversed(node.named_children))
 
     def name_of(self, function: Node) -> str:
@@ -58,7 +82,7 @@ class Source:
             receiver = function.child_by_field_name("receiver")
             kind = next((n for n in walk(receiver) if n.type == "type_identifier"), None) if receiver else None
             return f"{self.said(kind)}.{self.said(name)}" if kind is not None else self.said(name)
-        holder = function.parent
+        holder = self.parent(function)
         if holder is None:
             return ""
         for field in ("name", "left", "key", "property"):
@@ -70,14 +94,17 @@ class Source:
 
 @lru_cache(maxsize=64)
 def parse(language: str, text: str) -> Source:
-    """The tree of a text. Raises `Unreadable` for a syntax error."""
+    """The tree of a text. Raises `Unreadable` for a syntax error, and for what no one can parse in linear time."""
     grammar = GRAMMARS[language]
     data = text.encode("utf-8", "surrogateescape")
     with _LOCK:
-        root = grammar.parser.parse(data).root_node
-    if root.has_error:
-        raise Unreadable(f"a syntax error in {language}")
+        root = tree_of(grammar.parser, data, language).root_node
     return Source(grammar, data, root)
+
+
+def below(where: str, own: str) -> str:
+    """What stands before the names of what is inside a function."""
+    return f"{where}{own or '<anonymous>'}."[-MOST_NAME:]
 
 
 def statements(block: Node, grammar: Grammar) -> list[Node]:

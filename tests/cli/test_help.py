@@ -2,17 +2,33 @@
 
 import subprocess
 import sys
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
+import typer
 from run_fixtures import Command
+from typer.core import TyperGroup
 
 from selfplay import __version__
+from selfplay.cli import app
 
-COMMANDS = (
-    (), ("curriculum",), ("solve",), ("validate",), ("grade",), ("audit",), ("show",), ("doctor",), ("trajectories",),
-    ("trajectories", "export"), ("trajectories", "demonstrate"), ("image",), ("image", "build"), ("model",),
-    ("model", "fetch"), ("sft",), ("learn",), ("credit",), ("serve-env",),
-)  # fmt: skip
+
+def every_command() -> Iterator[tuple[str, ...]]:
+    """The words of each command and of each group, from the program itself: none can be forgotten here."""
+    waiting: list[tuple[tuple[str, ...], Any]] = [((), typer.main.get_command(app))]
+    while waiting:
+        words, command = waiting.pop()
+        yield words
+        if isinstance(command, TyperGroup):
+            waiting += [((*words, name), inner) for name, inner in command.commands.items()]
+
+
+COMMANDS = sorted(every_command())
+
+
+def test_every_command_has_been_found() -> None:
+    assert len(COMMANDS) >= 24 and {(), ("eval",), ("train",), ("model", "fetch")} <= set(COMMANDS)
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)

@@ -12,6 +12,8 @@ from selfplay.sandbox import MIB, Completed, Limits, Sandbox, SandboxError
 
 SMALL = Limits(memory_bytes=256 * MIB, disk_bytes=32 * MIB, processes=40, output_bytes=64 * 1024)
 DEADLINE = 0.8
+LATE = 5.0
+"""Seconds after a deadline in which a sandbox must have answered: what held an agent cost more, and load costs less."""
 ENOSPC = 28
 CALL = """
 import ctypes, os, sys

@@ -7,7 +7,7 @@ import pytest
 
 from selfplay.sandbox import Sandbox, SandboxError, messages
 
-from .attacks import DEADLINE, SMALL, Attack, running, tries
+from .attacks import DEADLINE, LATE, SMALL, Attack, running, tries
 
 
 def escapes(port: int, name: str) -> tuple[str, str, str]:
@@ -119,7 +119,7 @@ def filling_the_pipe(sandbox: Sandbox) -> str:
 
 def slow_drip(sandbox: Sandbox) -> str:
     done = sandbox.run("while sleep 0.05; do echo drip; done", timeout=DEADLINE)
-    assert done.timed_out and set(done.stdout.split()) == {b"drip"} and done.seconds < DEADLINE + 2
+    assert done.timed_out and set(done.stdout.split()) == {b"drip"} and done.seconds < DEADLINE + LATE
     return "killed at the deadline, its output kept"
 
 

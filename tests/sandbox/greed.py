@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from selfplay.sandbox import MIB, Cause, Sandbox, SandboxLost
 
-from .attacks import DEADLINE, SMALL, Attack, python, running
+from .attacks import DEADLINE, LATE, SMALL, Attack, python, running
 from .test_lost import BUSY, FILLS, LOWERED, SOCKETS
 from .test_neighbours import START
 
@@ -94,7 +94,7 @@ def long_arguments(sandbox: Sandbox) -> str:
 
 def busy(sandbox: Sandbox) -> str:
     started = time.monotonic()
-    assert sandbox.run(BUSY, timeout=DEADLINE).timed_out and time.monotonic() - started < DEADLINE + 3
+    assert sandbox.run(BUSY, timeout=DEADLINE).timed_out and time.monotonic() - started < DEADLINE + LATE
     return "killed at the deadline"
 
 
@@ -116,7 +116,7 @@ def idle_itself(sandbox: Sandbox) -> str:
     code += "print('idle', flush=True)\n"
     started = time.monotonic()
     done = python(sandbox, code + "while True: pass", timeout=2)
-    assert done.timed_out and done.stdout == b"idle\n" and time.monotonic() - started < 4
+    assert done.timed_out and done.stdout == b"idle\n" and time.monotonic() - started < 2 + LATE
     return "slows itself alone, killed at the deadline"
 
 

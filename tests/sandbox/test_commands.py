@@ -129,7 +129,7 @@ def test_a_timeout_kills_the_whole_tree_whatever_it_ignores(sandbox: Sandbox) ->
 @pytest.mark.slow
 def test_time_is_reported(sandbox: Sandbox) -> None:
     slept = sandbox.run("sleep 0.3", timeout=10)
-    assert 0.3 <= slept.seconds < 3 and slept.cpu_seconds < 0.2
+    assert 0.3 <= slept.seconds < 10 and slept.cpu_seconds < 0.2
     busy = python(sandbox, "import os, time\nif os.fork(): os.wait()\nwhile time.process_time() < 0.3: pass")
     assert 0.6 <= busy.cpu_seconds < 2  # parent and child burn 0.3 s each
 

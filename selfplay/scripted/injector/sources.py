@@ -73,11 +73,11 @@ class Sources:
         return frozenset(words)
 
     def _places(self, path: str) -> Iterator[SourcePlace]:
+        if any(len(line) > LONGEST_LINE for line in self.texts[path].split("\n")):
+            return
         try:
             source = self.source(path)
         except Unreadable:
-            return
-        if any(len(line) > LONGEST_LINE for line in self.texts[path].split("\n")):
             return
         for number, function in enumerate(source.functions()):
             length = last_line(function.node) - first_line(function.node) + 1

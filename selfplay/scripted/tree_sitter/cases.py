@@ -14,6 +14,8 @@ SUITES = frozenset(["describe", "context", "suite"])
 Title = tuple[str, ...]
 """The fixed parts of a title; between two of them stands what is computed."""
 _ANY = ("", "")
+MOST_TITLE = 2000
+"""Characters of a title with those around it; a longer one may be any."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,7 @@ def _javascript(source: Source) -> Iterator[Case]:
             kind, title, block = _call(source, node)
             if kind and block is not None:
                 inner = _joined(around, title)
-                statement = _statement_of(node)
+                statement = _statement_of(source, node)
                 if kind == "test" and statement is not None:
                     yield Case(inner, title, statement, block)
         waiting.extend((inner, child) for child in reversed(node.named_children))
@@ -88,11 +90,13 @@ def _title(source: Source, node: Node) -> Title:
     if node.type == "string":
         return (_unescaped("".join(source.said(n) for n in node.named_children)),)
     if node.type == "template_string":
-        parts: tuple[str, ...] = ("",)
+        parts: list[list[str]] = [[]]
         for piece in node.named_children:
-            text = (source.said(piece),) if piece.type != "template_substitution" else _ANY
-            parts = (*parts[:-1], parts[-1] + text[0], *text[1:])
-        return parts
+            if piece.type == "template_substitution":
+                parts.append([])
+            else:
+                parts[-1].append(source.said(piece))
+        return tuple("".join(part) for part in parts)
     if node.type == "binary_expression":
         sides = [node.child_by_field_name(name) for name in ("left", "right")]
         left, right = (_title(source, side) if side is not None else _ANY for side in sides)
@@ -105,6 +109,8 @@ def _unescaped(text: str) -> str:
 
 
 def _joined(around: Title, title: Title) -> Title:
+    if sum(len(part) + 1 for part in (*around, *title)) > MOST_TITLE:
+        return _ANY  # every test inside would repeat it
     between = " " if around != ("",) else ""
     return (*around[:-1], around[-1] + between + title[0], *title[1:])
 
@@ -124,10 +130,10 @@ def _fits(title: Title, name: str) -> bool:
     return len(name) - len(rest[-1]) >= at and name.endswith(rest[-1])
 
 
-def _statement_of(node: Node) -> Node | None:
-    holder = node.parent
+def _statement_of(source: Source, node: Node) -> Node | None:
+    holder = source.parent(node)
     if holder is not None and holder.type == "await_expression":
-        holder = holder.parent
+        holder = source.parent(holder)
     return holder if holder is not None and holder.type == "expression_statement" else None
 
 
@@ -137,7 +143,7 @@ def _go(source: Source) -> Iterator[Case]:
         if top.type != "function_declaration" or name is None or body is None:
             continue
         said = source.said(name)
-        if said.startswith(("Test", "Example")):
+        if said.startswith(("Test", "Example")) and len(said) <= MOST_TITLE:
             yield Case((said,), (said,), top, body)
             yield from _subtests(source, (said,), body)
 
@@ -150,7 +156,7 @@ def _subtests(source: Source, around: Title, body: Node) -> Iterator[Case]:
             continue
         title, function = given.named_children
         block = function.child_by_field_name("body")
-        statement = _statement_of(node)
+        statement = _statement_of(source, node)
         if source.said(called).endswith(".Run") and function.type == "func_literal" and block is not None and statement:
             text = title.type in ("interpreted_string_literal", "raw_string_literal")
             own = (subtest_name(source.said(title)[1:-1]),) if text else _ANY

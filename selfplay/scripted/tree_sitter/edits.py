@@ -35,12 +35,13 @@ def made_of(
 @lru_cache(maxsize=64)
 def program(language: str, text: str) -> bytes:
     """A digest of the words of a program, without its comments. Raises `Unreadable`."""
-    digest, waiting = hashlib.sha256(), [parse(language, text).root]
+    digest, source = hashlib.sha256(), parse(language, text)
+    waiting = [source.root]
     while waiting:
         node = waiting.pop()
         if node.type == "comment":
             continue
         if not node.child_count:
-            digest.update(b"%s\0" % (node.text or b""))
+            digest.update(b"%s\0" % source.data[node.start_byte : node.end_byte])
         waiting.extend(reversed(node.children))
     return digest.digest()

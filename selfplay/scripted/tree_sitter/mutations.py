@@ -68,12 +68,14 @@ def _of(source: Source, node: Node) -> Iterator[Edit]:
         case "unary_expression":
             yield from _negation(node)
         case "true" | "false":
-            yield Edit(node.start_byte, node.end_byte, "false" if node.type == "true" else "true", _constant(node))
+            yield Edit(
+                node.start_byte, node.end_byte, "false" if node.type == "true" else "true", _constant(source, node)
+            )
         case "number" | "int_literal" if (said := source.said(node)).isdigit():
-            yield Edit(node.start_byte, node.end_byte, str(int(said) + 1), _constant(node))
+            yield Edit(node.start_byte, node.end_byte, str(int(said) + 1), _constant(source, node))
         case "call_expression":
             yield from _call(source, node)
-        case "new_expression" if node.parent is not None and node.parent.type == "throw_statement":
+        case "new_expression" if (holder := source.parent(node)) is not None and holder.type == "throw_statement":
             yield from _error(source, node)
         case "string_fragment" | "interpreted_string_literal_content" if source.said(node) in ENCODINGS:
             yield Edit(node.start_byte, node.end_byte, ENCODINGS[source.said(node)], "changed an encoding")
@@ -109,9 +111,9 @@ def _negation(node: Node) -> Iterator[Edit]:
         yield Edit(node.start_byte, operand.start_byte, "", "dropped a negation")
 
 
-def _constant(node: Node) -> str:
+def _constant(source: Source, node: Node) -> str:
     """Whether a literal is a default: of a parameter, or the other side of `||` and `??`."""
-    holder = node.parent
+    holder = source.parent(node)
     if holder is None:
         return "changed a constant"
     sign = holder.child_by_field_name("operator")

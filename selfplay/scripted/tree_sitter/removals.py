@@ -94,7 +94,7 @@ def _handling(source: Source, node: Node) -> Iterator[Cut]:
         if source.data[node.start_byte - 1 : node.start_byte] != b"\t"
         else b"\t" * node.start_point[1]
     )
-    lines = source.data.split(b"\n")[first_line(inside[0]) - 1 : last_line(inside[-1])]
+    lines = source.lines[first_line(inside[0]) - 1 : last_line(inside[-1])]
     old = len(lines[0]) - len(lines[0].lstrip())
     moved = tuple((indent + line[old:] if line.strip() else line).decode("utf-8", "surrogateescape") for line in lines)
     if all(not line[:old].strip() for line in lines):

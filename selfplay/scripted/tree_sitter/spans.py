@@ -1,5 +1,6 @@
 """Places of a parsed source as cuts of lines."""
 
+from bisect import bisect_right
 from collections.abc import Sequence
 
 from tree_sitter import Node
@@ -15,7 +16,7 @@ def replaced(source: Source, start: int, end: int, new: str, what: str) -> Cut:
     left = data.rfind(b"\n", 0, start) + 1
     right = data.find(b"\n", end)
     right = len(data) if right < 0 else right
-    first = data.count(b"\n", 0, left) + 1
+    first = bisect_right(source.starts, left)
     last = first + data.count(b"\n", left, right)
     text = (data[left:start] + new.encode() + data[end:right]).decode("utf-8", "surrogateescape")
     lines = text.split("\n")
@@ -26,16 +27,16 @@ def without(source: Source, nodes: Sequence[Node], what: str) -> Cut | None:
     """Neighbouring statements gone with the comments directly above them, and a blank line that would be doubled; None
     when they share a line with something else."""
     first, last = nodes[0], nodes[-1]
-    lines = source.data.split(b"\n")
+    lines = source.lines
     start, end = first_line(first), last_line(last)
     before = lines[start - 1][: first.start_point[1]].strip()
     after = lines[end - 1][last.end_point[1] :].strip(b"; \t\r") if last.end_point[1] else b""
     if before or (after and not after.startswith((b"//", b"/*"))):
         return None
     above = first.prev_named_sibling
-    if above is None and first.parent is not None and first.parent.type == "statement_list":
-        above = first.parent.prev_named_sibling  # of a Go block, whose first comments stand before its statements
-    while above is not None and above.type == "comment" and _describes(above, start, lines) and _alone(above, lines):
+    if above is None and (holder := source.parent(first)) is not None and holder.type == "statement_list":
+        above = holder.prev_named_sibling  # of a Go block, whose first comments stand before its statements
+    while above is not None and above.type == "comment" and _describes(above, start, source) and _alone(above, lines):
         start, above = first_line(above), above.prev_named_sibling
     blank_above = start > 1 and not lines[start - 2].strip()
     opens = start > 1 and lines[start - 2].rstrip().endswith((b"{", b"("))
@@ -62,9 +63,9 @@ def _alone(comment: Node, lines: Sequence[bytes]) -> bool:
     return not lines[comment.start_point[0]][: comment.start_point[1]].strip()
 
 
-def _describes(comment: Node, start: int, lines: Sequence[bytes]) -> bool:
+def _describes(comment: Node, start: int, source: Source) -> bool:
     """Whether a comment belongs to what begins on line `start`: it stands directly above, or, where it is one for
     documentation, above a blank line."""
     gap = start - 1 - last_line(comment)
-    documents = (comment.text or b"").startswith(b"/**") and not lines[start - 2].strip()
+    documents = source.data.startswith(b"/**", comment.start_byte) and not source.lines[start - 2].strip()
     return gap == 0 or (gap == 1 and documents)

@@ -46,7 +46,7 @@ def _without(source: Source, loose: Iterable[Binding]) -> str:
 
 def _span(source: Source, at: Node, gone: dict[int, Binding]) -> Span | None:
     """The bytes to replace so that the name is no longer bound."""
-    holder = at.parent
+    holder = source.parent(at)
     if at.type in ("function_declaration", "generator_function_declaration", "class_declaration"):
         return _lines(source, at)
     if at.type in ("import_specifier", "import_spec", "shorthand_property_identifier_pattern"):
@@ -67,7 +67,8 @@ def _span(source: Source, at: Node, gone: dict[int, Binding]) -> Span | None:
 
 def _of_list(source: Source, at: Node, gone: dict[int, Binding]) -> Span | None:
     """An element of a list; the whole statement where nothing else is in the list."""
-    others = [n for n in at.parent.named_children if n.type == at.type] if at.parent is not None else []
+    holder = source.parent(at)
+    others = [n for n in holder.named_children if n.type == at.type] if holder is not None else []
     if all(n == at or n.start_byte in gone for n in others):
         return _statement(source, at)
     if at.type == "import_spec":
@@ -77,13 +78,14 @@ def _of_list(source: Source, at: Node, gone: dict[int, Binding]) -> Span | None:
 
 def _go_names(source: Source, names_: Node, at: Node, gone: dict[int, Binding]) -> Span | None:
     """A name on the left of `:=` becomes a blank; a statement that would bind none goes."""
-    statement = names_.parent
+    statement = source.parent(names_)
     rest = [n for n in names_.named_children if source.said(n) != "_" and n.start_byte not in gone]
     if statement is None or statement.type not in ("short_var_declaration", "range_clause"):
         return None
     if rest:
         return at.start_byte, at.end_byte, b"_"
-    inner = statement.parent is not None and statement.parent.type == "statement_list"
+    around = source.parent(statement)
+    inner = around is not None and around.type == "statement_list"
     return _statement(source, at) if statement.type == "short_var_declaration" and inner else None
 
 
@@ -91,16 +93,16 @@ def _statement(source: Source, node: Node) -> Span | None:
     """The lines of the declaration around a node."""
     here: Node | None = node
     while here is not None and here.type not in _DECLARATIONS:
-        here = here.parent
+        here = source.parent(here)
     return _lines(source, here) if here is not None else None
 
 
 def _lines(source: Source, node: Node) -> Span | None:
     """The lines of a node with its comments; None when it does not have them for itself."""
-    holder = node.parent if node.parent is not None and node.parent.type == "export_statement" else node
-    cut = without(source, [holder], "")
+    holder = source.parent(node)
+    exported = holder is not None and holder.type == "export_statement"
+    cut = without(source, [holder if exported and holder is not None else node], "")
     if cut is None:
         return None
-    lines = source.data.split(b"\n")
-    start = sum(len(line) + 1 for line in lines[: cut.start - 1])
-    return start, min(start + sum(len(line) + 1 for line in lines[cut.start - 1 : cut.end]), len(source.data)), b""
+    ends = [*source.starts[1:], len(source.data)]
+    return source.starts[cut.start - 1], ends[cut.end - 1], b""

@@ -12,7 +12,7 @@ from typing import Literal
 from tree_sitter import Node
 
 from selfplay.believable import BelievableRules
-from selfplay.scripted.edits.cuts import Cut, PlantedChange, apply_cuts
+from selfplay.scripted.edits.cuts import LONGEST_LINE, Cut, PlantedChange, apply_cuts
 from selfplay.scripted.tree_sitter.cases import Case, case_of, cases, subtest_name
 from selfplay.scripted.tree_sitter.edits import made_of
 from selfplay.scripted.tree_sitter.loosen import assertions, loosened
@@ -76,7 +76,10 @@ def _apart(cuts: Sequence[Cut]) -> list[Cut]:
 
 
 def _cuts(source: Source, case: Case, failing: Sequence[SuiteFailure], method: Method) -> list[Cut]:
-    """The cuts of one test by the method, or by the next that fits; removal last."""
+    """The cuts of one test by the method, or by the next that fits; removal last. None in lines that are very long, of
+    which each cut would hold a copy."""
+    if any(len(line) > LONGEST_LINE for line in source.lines[first_line(case.node) - 1 : last_line(case.node)]):
+        return []
     lines = frozenset(line for one in failing for line in one.lines)
     methods: dict[Method, Callable[[], list[Cut]]] = {
         "cases": lambda: _entries(source, case, failing),
@@ -101,15 +104,16 @@ def _fewer(source: Source, case: Case, lines: frozenset[int]) -> list[Cut]:
         return []
     first = failing[0].start_byte
     gone = [node for node in every if node.start_byte >= first] if every[0].start_byte < first else failing
-    if len(gone) == len(every) or any(_fills(source, node) for node in gone):
+    if len(gone) == len(every) or _fills(source, gone):
         return []
     cuts = [without(source, [node], "removed an assertion") for node in gone]
     return [cut for cut in cuts if cut is not None] if all(cuts) else []
 
 
-def _fills(source: Source, node: Node) -> bool:
-    """Whether a statement is the only one of its block, which would be left empty."""
-    return node.parent is not None and len(statements(node.parent, source.grammar)) == 1
+def _fills(source: Source, nodes: Sequence[Node]) -> bool:
+    """Whether one of these statements is the only one of its block, which would be left empty."""
+    holders = {holder.id: holder for node in nodes if (holder := source.parent(node)) is not None}
+    return any(len(statements(holder, source.grammar)) == 1 for holder in holders.values())
 
 
 def _looser(source: Source, case: Case, lines: frozenset[int]) -> list[Cut]:
@@ -127,18 +131,22 @@ def _looser(source: Source, case: Case, lines: frozenset[int]) -> list[Cut]:
 def _entries(source: Source, case: Case, failing: Sequence[SuiteFailure]) -> list[Cut]:
     """The rows of a Go test's table that failing subtests are named after."""
     names = {one.name.rpartition("/")[2] for one in failing if "/" in one.name}
-    rows = [node for node in walk(_around(case)) if node.type == "literal_element" and _is_row(node)] if names else []
+    rows = (
+        [node for node in walk(_around(source, case)) if node.type == "literal_element" and _is_row(node)]
+        if names
+        else []
+    )
     gone = [row for row in rows if any(subtest_name(title) in names for title in _titles(source, row))]
     if not gone or len(gone) < len(names) or len(gone) == len(rows):
         return []
     return [replaced(source, *element(source, row), "", "removed a case") for row in gone]
 
 
-def _around(case: Case) -> Node:
+def _around(source: Source, case: Case) -> Node:
     """The function that a case and its table stand in."""
     node = case.node
-    while node.parent is not None and node.type != "function_declaration":
-        node = node.parent
+    while node.type != "function_declaration" and (holder := source.parent(node)) is not None:
+        node = holder
     return node
 
 
