@@ -20,8 +20,8 @@ MEASURED: dict[str, tuple[str, ...]] = {
     "repository/suites": ("repository.parse_records", "repository.unloadable"),
     "scripted/injector": ("scripted.lines of a log",),
     "scripted/solver": ("scripted.repairs",),
-    "scripted/tree_sitter": ("tree_sitter.",),
-    "syntax": ("syntax.parse, ", "syntax.names, ", "syntax.shapes, "),
+    "scripted/tree_sitter": ("syntax and tree_sitter, ",),
+    "syntax": ("syntax and tree_sitter, ",),
     "validators": ("validators.find_hint, ", "validators.few"),
     "": ("plain.",),
 }

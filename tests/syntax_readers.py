@@ -77,11 +77,26 @@ def both_logs(text: str) -> object:
     return decided(run, run, {text: "PASSED"}, ["a.py"])
 
 
-READERS: dict[str, Reader] = {
+def all_of_a_tree(language: str, text: str) -> None:
+    """Whatever is made of one parsed text: names, shapes, edits, cases, assertions."""
+    parse.cache_clear()
+    for read in (names, shapes):
+        read.__wrapped__(language, text)
+    program(language, text)
+    upwards(language, text)
+    weakened(language, text)
+
+
+ONE_BY_ONE: dict[str, Reader] = {
     **{f"syntax.{read.__name__}, {language}{', framed' * framed}": uncached(read, language, framed)
        for language in FRAMES for read in (parse, names, shapes) for framed in (False, True)},
     **{f"tree_sitter.{read.__name__}, {language}": uncached(read, language, True)
        for language in FRAMES for read in (program, upwards, weakened)},
+}  # fmt: skip
+"""Those that the texts of `FAULTS` held."""
+READERS: dict[str, Reader] = {
+    **{f"syntax and tree_sitter, {language}{', framed' * framed}": uncached(all_of_a_tree, language, framed)
+       for language in FRAMES for framed in (False, True)},
     **{f"believable.faults, {language}": believed(language) for language in SUFFIXES},
     "importers.task_of": imported,
     "importers.summary": logged,
@@ -90,6 +105,7 @@ READERS: dict[str, Reader] = {
     "report.clean_text": lambda text: clean_text(text, len(text)),
     "report.runs": lambda text: runs("a.js", text.split("\n")),
 }  # fmt: skip
+"""Those whose growth is measured: all that a tree is read for at once, since parsing it costs most."""
 
 FAULTS: dict[str, tuple[str, str]] = {
     "20,000 comments that do not end, in Go": ("syntax.parse, go", 20_000 * "/* \n"),
