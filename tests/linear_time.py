@@ -51,16 +51,17 @@ def families() -> Iterator[Family]:
     return (Family(before, atom, after) for atom in ATOMS for before, after in FRAMES)
 
 
-def grows(read: Callable[[str], object]) -> list[str]:
-    """The families on which `read` takes more than linear time, with the times seen. What it raises goes through."""
+def grows(read: Callable[[str], object], enough: float = ENOUGH) -> list[str]:
+    """The families on which `read` takes more than linear time, with the times seen. What it raises goes through.
+    `enough`: more for a reader whose bound on work lies far above what it needs."""
     gc.disable()  # a collection takes as long as everything that tests have imported
     try:
-        return [found for family in families() if (found := _growth(read, family))]
+        return [found for family in families() if (found := _growth(read, family, enough))]
     finally:
         gc.enable()
 
 
-def _growth(read: Callable[[str], object], family: Family) -> str:
+def _growth(read: Callable[[str], object], family: Family, enough: float) -> str:
     before = 0.0
     for size in SIZES:
         seconds = _seconds(read, family.text(size))
@@ -68,7 +69,7 @@ def _growth(read: Callable[[str], object], family: Family) -> str:
             before, seconds = (_least(read, family.text(n)) for n in (size // 2, size))
             if _more(before, seconds) and _more(seconds, after := _least(read, family.text(2 * size))):
                 return f"{family}: {seconds:.3f} s at {size} characters, {after:.3f} s at {2 * size}"
-        if seconds > ENOUGH:
+        if seconds > enough:
             return "" if before else f"{family}: {seconds:.3f} s at {size} characters already"
         before = seconds
     return ""

@@ -15,7 +15,7 @@ from selfplay.scripted.tree_sitter.loosen import assertions
 from selfplay.scripted.tree_sitter.weaken import SuiteFailure, weaken
 from selfplay.syntax.names import names
 from selfplay.syntax.shapes import shapes
-from selfplay.syntax.source import Source, Unreadable, parse
+from selfplay.syntax.source import Unreadable, parse
 
 Reader = Callable[[str], object]
 FRAMES = {"javascript": ("function f(a) {\n", "\n}\n"), "go": ("package a\n\nfunc TestF(a int) {\n", "\n}\n")}
@@ -36,12 +36,8 @@ def uncached(read: Callable[[str, str], object], language: str, framed: bool = F
     return answer
 
 
-def tree(language: str, text: str) -> Source:
-    return parse.__wrapped__(language, text)
-
-
 def upwards(language: str, text: str) -> object:
-    source = tree(language, text)
+    source = parse(language, text)
     return [*source.functions(), *cases(source), *assertions(source, source.root)]
 
 
@@ -95,8 +91,7 @@ ONE_BY_ONE: dict[str, Reader] = {
 }  # fmt: skip
 """Those that the texts of `FAULTS` held."""
 READERS: dict[str, Reader] = {
-    **{f"syntax and tree_sitter, {language}{', framed' * framed}": uncached(all_of_a_tree, language, framed)
-       for language in FRAMES for framed in (False, True)},
+    **{f"syntax and tree_sitter, {language}": uncached(all_of_a_tree, language, True) for language in FRAMES},
     **{f"believable.faults, {language}": believed(language) for language in SUFFIXES},
     "importers.task_of": imported,
     "importers.summary": logged,
