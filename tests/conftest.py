@@ -2,13 +2,13 @@
 them; elsewhere they are skipped, and the closing lines say so and how to have one."""
 
 import functools
+import importlib.util
 import os
 import shutil
 import signal
 import tempfile
 
 import pytest
-from hypothesis import HealthCheck, settings
 
 HOW = 'no Docker engine answers: `eval "$(.ci/docker-engine start)"` starts one (root)'
 
@@ -16,9 +16,12 @@ STATE = "XDG_STATE_HOME"
 """Where the user's notes lie: those of the tests are not the user's."""
 
 
-# A machine may be busy with other work: no example has a time.
-settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("busy")
+if importlib.util.find_spec("hypothesis"):  # an ordinary user's Python runs some tests without it
+    from hypothesis import HealthCheck, settings
+
+    # A machine may be busy with other work: no example has a time.
+    settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    settings.load_profile("busy")
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

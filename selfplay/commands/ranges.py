@@ -11,7 +11,7 @@ RANGES: dict[str, tuple[float, float]] = {
     "attempts": (1, 10_000),
     "workers": (1, 10_000),
     "patience": (1, 1_000_000),
-    "group": (1, 10_000),
+    "group": (1, 1_000_000),
     "releases": (0, 10_000),
     "per_parent": (0, 10_000),
     "order": (1, 2),
