@@ -134,6 +134,4 @@ def git_can(tree: Tree, text: str, base: Path, *options: str) -> bool:
     )
 
 
-RELAXED = settings(
-    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
-)
+RELAXED = settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import typer
 
-CONTROLS = ("gold", "empty")
-"""Those of `rollout/controls.py`, which would take long to import; a test compares them."""
+from selfplay.rl.credit.rewards import CONTROLS as CONTROLS
+
 WITHOUT_OPTIONS = ("scripted", "search", "naive", *CONTROLS)
 
 

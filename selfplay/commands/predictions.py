@@ -132,7 +132,7 @@ def _listed(path: Path, value: Any) -> list[Any]:
 
 @dataclass(frozen=True)
 class GradingOptions:
-    """How predictions are graded: see `grade_predictions`."""
+    """How predictions are graded. `workers`: so many at a time; `trust`: allow what the run wants to run or fetch."""
 
     workers: int
     counterfactual: bool = True
@@ -144,14 +144,10 @@ def grade_predictions(
     run: Path,
     predictions: dict[str, str],
     backend: Backend,
-    *,
-    workers: int,
-    counterfactual: bool = True,
-    weak: Weak = "count",
-    trust: bool = False,
+    how: GradingOptions,
 ) -> Iterator[tuple[str, Grade]]:
     """(bug, grade) as they finish; the grade of a bug that cannot be graded says so. Bugs may have their names from an
-    exported dataset. `trust`: allow what the run wants to run or fetch.
+    exported dataset.
 
     Raises `PredictionError` for ids that are not bugs of the run, and `NotTrusted`, before anything runs."""
     folders = {folder.name: folder for folder in bug_folders(run)}
@@ -163,15 +159,16 @@ def grade_predictions(
             f"Its bugs are those in {run / 'bugs'}.",
         )  # fmt: skip
     origins: dict[tuple[str, str], Prepared] = {}
-    prepared = {bug: _prepared(folders[bug], origins, backend, trust) for bug in sorted(predictions)}
+    prepared = {bug: _prepared(folders[bug], origins, backend, how.trust) for bug in sorted(predictions)}
 
     def work(bug: str, lease: Backend) -> Grade:
         found = prepared[bug]
         if isinstance(found, Grade):
             return found
-        return safely(lambda: _graded(gradable(folders[bug], found), predictions[bug], lease, counterfactual, weak))
+        diff = predictions[bug]
+        return safely(lambda: _graded(gradable(folders[bug], found), diff, lease, how.counterfactual, how.weak))
 
-    with closing(in_parallel(prepared, work, workers, backend, _unplayed)) as results:
+    with closing(in_parallel(prepared, work, how.workers, backend, _unplayed)) as results:
         yield from results
 
 
@@ -181,11 +178,7 @@ def grade_file_of_predictions(
     """Bug -> grade, sorted, for a file of predictions. Raises what `read_predictions` and `grade_predictions` raise."""
     predictions, grades = read_predictions(file), dict[str, Grade]()
     watcher.expect(len(predictions), "grading")
-    found = grade_predictions(
-        run, predictions, backend,
-        workers=how.workers, counterfactual=how.counterfactual, weak=how.weak, trust=how.trust,
-    )  # fmt: skip
-    for bug, graded in found:
+    for bug, graded in grade_predictions(run, predictions, backend, how):
         grades[bug] = graded
         watcher.done(f"{bug}: {reason_in_words(graded.reason)}")
     return dict(sorted(grades.items()))

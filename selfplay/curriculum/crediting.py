@@ -14,10 +14,9 @@ from selfplay.curriculum.store import PLANNED, ROLES, Curriculum
 from selfplay.formatting import listed
 from selfplay.oracle.assurance import Weak
 from selfplay.oracle.reasons import blamed
+from selfplay.rl.credit.rewards import CONTROLS
 from selfplay.rl.credit.rules import CreditedEpisode, Outcome
 
-CONTROLS = ("gold", "empty")
-"""Those of `rollout/controls.py`, which stand above this room: they measure the grader and earn no credit."""
 FILED = ": policy"
 """The suffix of the setting that says which policy makes a name's attempts."""
 ENDING = ".jsonl.zst"

@@ -9,12 +9,12 @@ from selfplay import patches
 from selfplay.oracle.grade import Grader
 from selfplay.oracle.grades import Grade
 from selfplay.oracle.world import Task, open_world, prediction_of
+from selfplay.rl.credit.rewards import CONTROLS as CONTROLS
 from selfplay.sandbox import Backend, Limits
 from selfplay.workbench.applying import apply_diffs
 
 Control = Literal["gold", "empty"]
-GOLD, EMPTY = "gold", "empty"
-CONTROLS = (GOLD, EMPTY)
+GOLD, EMPTY = CONTROLS
 
 
 def control_named(name: str) -> Control | None:

@@ -36,6 +36,5 @@ def _scope(node: Node, outer: Scope, source: Source, found: FoundNames, blocks: 
         return found.open(outer, True, below(outer.where, source.name_of(node)))
     if node.type not in blocks:
         return outer
-    holder = source.parent(node)
-    is_body = holder is not None and holder.type in source.grammar.functions
+    is_body = source.stands_in(node, *source.grammar.functions)
     return outer if is_body else found.open(outer, False, outer.where)

@@ -160,13 +160,11 @@ def _unnamed(node: Node) -> list[Node]:
 
 
 def _is_exported(node: Node, source: Source) -> bool:
-    holder = source.parent(node)
-    return holder is not None and holder.type == "export_statement"
+    return source.stands_in(node, "export_statement")
 
 
 def _is_statement(node: Node, source: Source) -> bool:
-    holder = source.parent(node)
-    return holder is not None and holder.type in ("expression_statement", "for_statement")
+    return source.stands_in(node, "expression_statement", "for_statement")
 
 
 def _is_require(value: Node, source: Source) -> bool:

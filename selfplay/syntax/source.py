@@ -61,6 +61,11 @@ class Source:
         """The node around a named one. tree-sitter's own `parent` looks for it from the root, through all levels."""
         return self._parents.get(node.id)
 
+    def stands_in(self, node: Node, *types: str) -> bool:
+        """Whether the node around a named one is of one of these types."""
+        holder = self.parent(node)
+        return holder is not None and holder.type in types
+
     def functions(self) -> Iterator[Function]:
         """Every function, outer ones first."""
         waiting = [("", self.root)]

@@ -9,7 +9,7 @@ from torch import Tensor
 from selfplay.train.errors import TrainError
 from selfplay.train.logprobs import token_logprobs
 from selfplay.train.packing import Example
-from selfplay.train.prefix_sharing import PrefixGroup
+from selfplay.train.prefix_sharing import PrefixGroup, alone
 from selfplay.train.rows import row_of
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def _last(scorer: "Scorer", *sequences: list[int], shared: int = 0) -> Tensor:
     """The hidden states of the row's last sequence. `shared`: so many of its first tokens stand once, before all."""
     given = [sequences[-1][:shared] + ids[shared:] for ids in sequences]
     examples = [Example(str(number), ids, [0] * len(ids)) for number, ids in enumerate(given)]
-    groups = [PrefixGroup(tuple(examples), shared)] if shared else [PrefixGroup((one,)) for one in examples]
+    groups = [PrefixGroup(tuple(examples), shared)] if shared else alone(examples)
     with torch.no_grad():
         hidden = scorer.hidden(row_of(groups, scorer.device)).float()
     own = hidden[shared - len(sequences[-1]) :]

@@ -7,7 +7,7 @@ tokens instead of N (P + S).
 """
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -49,6 +49,11 @@ class PrefixGroup:
         return Layout(self.shared, tuple(len(example.ids) - self.shared for example in self.examples))
 
 
+def alone(examples: Iterable[Example]) -> list[PrefixGroup]:
+    """Each example by itself: they share nothing."""
+    return [PrefixGroup((example,)) for example in examples]
+
+
 def prefix_groups(examples: Sequence[Example], budget: int) -> list[PrefixGroup]:
     """The examples by the tokens before their first trained one, each group within `budget` tokens; a group that is
     larger is several, each with the shared tokens. Raises `TrainError` for a sequence longer than the budget."""
@@ -61,7 +66,7 @@ def prefix_groups(examples: Sequence[Example], budget: int) -> list[PrefixGroup]
 
 def _within(examples: Sequence[Example], shared: int, budget: int) -> list[PrefixGroup]:
     if shared < LEAST or len(examples) == 1:
-        return [PrefixGroup((example,)) for example in examples]
+        return alone(examples)
     parts = pack([len(example.ids) - shared for example in examples], budget - shared)
     found = [tuple(examples[index] for index in sorted(part)) for part in parts]
     return [PrefixGroup(part, shared if len(part) > 1 else 0) for part in found]

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from selfplay.train.packing import Example, pack
-from selfplay.train.prefix_sharing import Layout, PrefixGroup, prefix_groups
+from selfplay.train.prefix_sharing import Layout, PrefixGroup, alone, prefix_groups
 
 
 @dataclass(frozen=True)
@@ -41,41 +41,43 @@ class PackedRow:
 
 def row(examples: Sequence[Example], device: torch.device | str = "cpu") -> PackedRow:
     """One row of all the examples, which share nothing."""
-    return row_of([PrefixGroup((example,)) for example in examples], device)
+    return row_of(alone(examples), device)
 
 
 def row_of(groups: Sequence[PrefixGroup], device: torch.device | str = "cpu") -> PackedRow:
     """One row of all the groups. A number that only some examples have is NaN for the others; a loss reads only inside
     the mask."""
-    layout = tuple(group.layout for group in groups)
     examples = [example for group in groups for example in group.examples]
-    # (example, first token, end) of each stretch of the row
-    stretches = [
-        (example, start, end)
-        for group in groups
-        for example, start, end in (
-            *([(group.examples[0], 0, group.shared)] if group.shared else ()),
-            *((each, group.shared, len(each.ids)) for each in group.examples),
-        )
-    ]
-    sizes = torch.tensor([end - start for _, start, end in stretches])
-    numbered = {example.name: number for number, example in enumerate(examples)}
-    which = torch.tensor([numbered[example.name] for example, _, _ in stretches])
+    stretches = _stretches(groups)
+    parts = [(examples[number], start, end) for number, start, end in stretches]
+    sequence = [number for number, start, end in stretches for _ in range(start, end)]
 
     def joined(name: str) -> Tensor:
         absent = float("nan")
-        parts = [list(e.numbers[name][a:b]) if name in e.numbers else [absent] * (b - a) for e, a, b in stretches]
-        return torch.cat([torch.tensor(part, dtype=torch.float32) for part in parts]).to(device)
+        found = [list(e.numbers[name][a:b]) if name in e.numbers else [absent] * (b - a) for e, a, b in parts]
+        return torch.cat([torch.tensor(part, dtype=torch.float32) for part in found]).to(device)
 
     return PackedRow(
         tuple(example.name for example in examples),
-        layout,
-        torch.cat([torch.tensor(list(example.ids[start:end])) for example, start, end in stretches]).to(device),
-        torch.cat([torch.arange(start, end) for _, start, end in stretches]).to(device),
-        torch.repeat_interleave(which, sizes).to(device),
-        torch.cat([torch.tensor(list(e.mask[start:end]), dtype=torch.bool) for e, start, end in stretches]).to(device),
+        tuple(group.layout for group in groups),
+        torch.cat([torch.tensor(list(example.ids[start:end])) for example, start, end in parts]).to(device),
+        torch.cat([torch.arange(start, end) for _, start, end in parts]).to(device),
+        torch.tensor(sequence).to(device),
+        torch.cat([torch.tensor(list(e.mask[start:end]), dtype=torch.bool) for e, start, end in parts]).to(device),
         {name: joined(name) for name in sorted({name for example in examples for name in example.numbers})},
     )
+
+
+def _stretches(groups: Sequence[PrefixGroup]) -> list[tuple[int, int, int]]:
+    """(number of the sequence, its first token, end) of each stretch of a row; a shared one is of the first sequence
+    that has it."""
+    found, number = [], 0
+    for group in groups:
+        found += [(number, 0, group.shared)] if group.shared else []
+        for example in group.examples:
+            found.append((number, group.shared, len(example.ids)))
+            number += 1
+    return found
 
 
 def rows(
@@ -84,6 +86,6 @@ def rows(
     """The examples packed into rows of at most `budget` tokens, each up to its last trained token; with `share`, those
     of one prompt around it. Raises `TrainError` for one that is longer."""
     examples = [example.read for example in examples]
-    groups = prefix_groups(examples, budget) if share else [PrefixGroup((example,)) for example in examples]
+    groups = prefix_groups(examples, budget) if share else alone(examples)
     packed = pack([group.layout.tokens for group in groups], budget)
     return [row_of([groups[index] for index in indices], device) for indices in packed]

@@ -9,7 +9,7 @@ from rich.table import Table
 from selfplay.cli.output import print_page
 from selfplay.commands.audit import AuditedBug, AuditedBugs
 from selfplay.commands.show import SeenRun
-from selfplay.oracle.leak_audit.audit import Audit
+from selfplay.oracle.leak_audit.audit import Audit, Finding
 from selfplay.report.tables import heading, safe
 from selfplay.repository.cache import why_unusable
 
@@ -44,10 +44,17 @@ def test_a_run_in_its_first_phase_has_every_key_in_its_json() -> None:
 
 
 @pytest.mark.parametrize(
-    ("states", "code"), [(["clean"], 0), (["clean", "not-auditable"], 2), (["failed", "clean"], 2)]
+    ("states", "code"),
+    [
+        (["clean"], 0),
+        (["clean", "not-auditable"], 2),
+        (["not-auditable", "leaks", "clean"], 1),
+        (["failed", "clean"], 2),
+    ],
 )
 def test_the_worst_world_of_a_run_gives_the_exit_code(states: list[str], code: int) -> None:
     audits = {"clean": Audit(1, ()), "not-auditable": Audit(0, (), reason="no line"), "failed": None}
+    audits["leaks"] = Audit(1, (Finding("a.py", "text", 1.0),))
     given = [AuditedBug("a", audits[state], "damaged") for state in states]
     assert AuditedBugs(given, alone=False).exit_code == code
 

@@ -11,7 +11,7 @@ import pytest
 from run_fixtures import Done
 
 from selfplay.commands import predictions
-from selfplay.commands.predictions import grade_predictions, read_predictions
+from selfplay.commands.predictions import GradingOptions, grade_predictions, read_predictions
 from selfplay.errors import SelfplayError
 from selfplay.oracle.errors import OracleError, PredictionError
 from selfplay.oracle.grades import Grade
@@ -101,7 +101,7 @@ def test_one_of_ten_thousand_touches_no_other(
     monkeypatch.setattr(predictions, "gradable", lambda folder, prepared: SimpleNamespace(task=None))
     monkeypatch.setattr(predictions, "grade_without_running", lambda task, prediction: None)
     monkeypatch.setattr(predictions, "grader_of", lambda *_: SimpleNamespace(grade=grade))
-    found = dict(grade_predictions(tmp_path, {bug: bug for bug in ids}, backend, workers=2))
+    found = dict(grade_predictions(tmp_path, {bug: bug for bug in ids}, backend, GradingOptions(workers=2)))
     reasons = Counter(grade.reason for grade in found.values())
     assert reasons == {"resolved": 10_000 - len(ERRORS), "error": 4, "cannot-be-graded": 2}
     assert found[ids[7]].detail == "TypeError: a record is no mapping" and not found[ids[7]].resolved
@@ -115,10 +115,10 @@ def test_a_bug_may_have_its_name_of_a_dataset(finished: tuple[Path, Done], backe
     """As an agent leaves it that read an export."""
     run = finished[0]
     first, second = sorted(path.name for path in (run / "bugs").iterdir())[:2]
-    found = dict(grade_predictions(run, {f"selfplay__{first}": "", second: ""}, backend, workers=1))
+    found = dict(grade_predictions(run, {f"selfplay__{first}": "", second: ""}, backend, GradingOptions(workers=1)))
     assert {bug: grade.reason for bug, grade in found.items()} == {first: "empty", second: "empty"}
     with pytest.raises(PredictionError, match="two predictions are for"):
-        list(grade_predictions(run, {f"selfplay__{first}": "", first: ""}, backend, workers=1))
+        list(grade_predictions(run, {f"selfplay__{first}": "", first: ""}, backend, GradingOptions(workers=1)))
 
 
 @pytest.mark.slow
@@ -126,5 +126,5 @@ def test_a_damaged_bug_is_its_own_grade(finished: tuple[Path, Done], tmp_path: P
     run = Path(shutil.copytree(finished[0], tmp_path / "run"))
     first, second = sorted(path.name for path in (run / "bugs").iterdir())[:2]
     (run / "bugs" / first / "bug.json").write_text("{}")
-    found = dict(grade_predictions(run, {first: "", second: ""}, backend, workers=1))
+    found = dict(grade_predictions(run, {first: "", second: ""}, backend, GradingOptions(workers=1)))
     assert {bug: grade.reason for bug, grade in found.items()} == {first: "cannot-be-graded", second: "empty"}

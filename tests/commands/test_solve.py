@@ -407,7 +407,9 @@ def test_a_leaking_bug_reaches_no_solver(selfplay: Command, source: Callable[...
     assert selfplay("curriculum", repository, "--out", out, "--bugs", 1, "--strategy", "removal").code == 0
     done = selfplay("solve", out, "--attempts", 1, "--policy", "naive")
     assert done.code == 2 and "could be attempted" in done.err, done.err
-    assert "is left out: docs/notes.txt gives" in done.err and attempts(out) == []
+    assert "is left out: docs/notes.txt gives" in done.err
+    quality = json.loads((out / "summary.json").read_text())["quality"]
+    assert (quality["leaking"], quality["audited"]) == (1, 1) and attempts(out) == []
 
 
 # -- predictions -----------------------------------------------------------------------------------------------

@@ -9,6 +9,9 @@ from collections.abc import Callable
 
 ValidBugReward = Callable[[int, int], float]
 """(solved, attempts) -> the injector's reward for a valid bug."""
+CONTROLS = ("gold", "empty")
+"""The names of the attempts that measure the grader (`rollout.controls`): they earn nothing. They stand here, where
+importing them costs a command nothing."""
 INVALID, DUPLICATE = -1.0, -0.8
 RESOLVED, FAILED, CHEATED = 1.0, -1.0, -1.0
 

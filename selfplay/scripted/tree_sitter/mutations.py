@@ -75,7 +75,7 @@ def _of(source: Source, node: Node) -> Iterator[Edit]:
             yield Edit(node.start_byte, node.end_byte, str(int(said) + 1), _constant(source, node))
         case "call_expression":
             yield from _call(source, node)
-        case "new_expression" if (holder := source.parent(node)) is not None and holder.type == "throw_statement":
+        case "new_expression" if source.stands_in(node, "throw_statement"):
             yield from _error(source, node)
         case "string_fragment" | "interpreted_string_literal_content" if source.said(node) in ENCODINGS:
             yield Edit(node.start_byte, node.end_byte, ENCODINGS[source.said(node)], "changed an encoding")

@@ -84,8 +84,7 @@ def _go_names(source: Source, names_: Node, at: Node, gone: dict[int, Binding]) 
         return None
     if rest:
         return at.start_byte, at.end_byte, b"_"
-    around = source.parent(statement)
-    inner = around is not None and around.type == "statement_list"
+    inner = source.stands_in(statement, "statement_list")
     return _statement(source, at) if statement.type == "short_var_declaration" and inner else None
 
 
@@ -100,8 +99,8 @@ def _statement(source: Source, node: Node) -> Span | None:
 def _lines(source: Source, node: Node) -> Span | None:
     """The lines of a node with its comments; None when it does not have them for itself."""
     holder = source.parent(node)
-    exported = holder is not None and holder.type == "export_statement"
-    cut = without(source, [holder if exported and holder is not None else node], "")
+    whole = holder if holder is not None and holder.type == "export_statement" else node
+    cut = without(source, [whole], "")
     if cut is None:
         return None
     ends = [*source.starts[1:], len(source.data)]

@@ -120,7 +120,7 @@ def shaped(depth: int = 4) -> st.SearchStrategy[object]:
 
 
 @pytest.mark.slow
-@settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=250, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(shaped(), st.dictionaries(st.sampled_from(ARGUMENTS), VALUES), st.text(max_size=200), st.binary(max_size=200))
 def test_whatever_the_files_hold_there_is_a_plan_that_the_host_accepts(document, arguments, ini, noise) -> None:
     """TOML, setup.py, setup.cfg, tox.ini and PKG-INFO with every type in the place of every other."""

@@ -223,7 +223,7 @@ frames = st.builds(
 
 
 @pytest.mark.slow
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.one_of(st.binary(max_size=200), st.lists(frames, max_size=12).map(b"".join).map(lambda data: data + ENDED)))
 def test_any_bytes_end_in_a_tree_inside_or_in_an_error(data: bytes) -> None:
     with tempfile.TemporaryDirectory() as name:

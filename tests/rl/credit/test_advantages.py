@@ -97,7 +97,7 @@ def test_lengths_that_cannot_be(tokens: list[int]) -> None:
 
 @pytest.mark.parametrize("estimator", CENTRED)
 @given(group=groups, constant=st.floats(-100, 100))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_a_constant_added_to_all_rewards_changes_nothing(
     estimator: Estimator, group: list[tuple[float, int]], constant: float
 ) -> None:
@@ -107,13 +107,13 @@ def test_a_constant_added_to_all_rewards_changes_nothing(
 
 
 @given(rewards=st.lists(st.integers(-10, 10), min_size=2, max_size=16), constant=st.integers(-100, 100))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_nor_does_it_change_standardised_ones(rewards: list[int], constant: int) -> None:
     assert standardised([reward + constant for reward in rewards]) == pytest.approx(standardised(rewards), abs=1e-9)
 
 
 @given(group=groups)
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_the_advantages_of_a_groups_tokens_sum_to_zero(group: list[tuple[float, int]]) -> None:
     rewards, tokens = [reward for reward, _ in group], [count for _, count in group]
     advantages = length_weighted(rewards, tokens)
@@ -122,7 +122,7 @@ def test_the_advantages_of_a_groups_tokens_sum_to_zero(group: list[tuple[float, 
 
 
 @given(group=groups)
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_leaving_one_out_is_the_mean_of_the_others(group: list[tuple[float, int]]) -> None:
     rewards = [reward for reward, _ in group]
     others = [statistics.fmean(rewards[:i] + rewards[i + 1 :]) for i in range(len(rewards))]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from selfplay.rl.credit.rules import OUTCOMES, CreditedEpisode, Reason, RoleName, credit
 
 BUGS = ["b1", "b2", "b3"]
-patient = settings(max_examples=100, deadline=None)
+patient = settings(max_examples=100)
 
 
 @st.composite

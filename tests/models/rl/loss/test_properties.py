@@ -20,7 +20,7 @@ from models.rl.loss.batches import (
 )
 from torch import Tensor
 
-patient = settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+patient = settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow])
 JUNK = [math.nan, math.inf, -math.inf, 1e300, 0.0, -5.0]
 every_loss = pytest.mark.parametrize("loss", LOSSES)
 every_normalisation = pytest.mark.parametrize("normalisation", NORMALISATIONS)
