@@ -38,6 +38,11 @@ class SelfplayError(Exception):
         return _restored, (type(self), self.args, dict(vars(self)))
 
 
+def in_a_line(error: SelfplayError) -> str:
+    """Its message and its hint, where a result has one line for both."""
+    return f"{error.message}. {error.hint}" if error.hint else error.message
+
+
 def _restored(kind: type[SelfplayError], args: tuple[object, ...], values: dict[str, Any]) -> SelfplayError:
     error = kind.__new__(kind, *args)
     error.args = args

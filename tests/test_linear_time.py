@@ -246,4 +246,4 @@ def test_texts_that_held_a_reader(fault, tmp_path, monkeypatch):
 @pytest.mark.parametrize("name", long_rows(READERS))
 def test_time_grows_with_the_length_of_the_text(name, tmp_path, monkeypatch):
     monkeypatch.setitem(globals(), "FOLDER", tmp_path)
-    assert grows(READERS[name], 0.15 if name.startswith("syntax") else ENOUGH) == []
+    assert grows(READERS[name], 0.15 if name in syntax_readers.READERS else ENOUGH) == []

@@ -47,7 +47,8 @@ def validate(
     if as_json:
         print_json([result.to_json() for result in found.bugs])
     else:
-        print_line(verdict_line({result.id: result.valid for result in found.bugs}))
+        unchecked = [result.id for result in found.bugs if result.unchecked]
+        print_line(verdict_line({result.id: result.valid for result in found.bugs}, unchecked))
     raise typer.Exit(found.exit_code)
 
 

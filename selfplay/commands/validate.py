@@ -11,7 +11,7 @@ from selfplay.commands.checking import CheckWatcher
 from selfplay.commands.event_loop import in_parallel
 from selfplay.curriculum.stored_bugs import bug_folders, prepared_for, read_attempt, read_bug
 from selfplay.curriculum.trust import NotTrusted
-from selfplay.errors import SelfplayError
+from selfplay.errors import SelfplayError, in_a_line
 from selfplay.formatting import count
 from selfplay.repository import Prepared
 from selfplay.rollout.second_order import measure_second_order
@@ -20,8 +20,9 @@ from selfplay.sandbox.retry import again
 from selfplay.validators import Thresholds, Validation, validate
 from selfplay.workbench import RunCache, Workbench
 
-ORIGINAL = "original"
-"""The name of the verdict on a bug whose original cannot be built again."""
+ORIGINAL, SANDBOX = "original", "sandbox"
+"""The names of the verdicts on a bug that could not be checked: its original cannot be built again, or its checks kept
+losing their sandbox."""
 IMPORTED = "it was imported, not made by an episode: `selfplay solve RUN --policy gold` and `empty` check it"
 
 
@@ -42,8 +43,21 @@ class Revalidated:
     def valid(self) -> bool:
         return all(verdict.passed for verdict in self.verdicts)
 
+    @property
+    def unchecked(self) -> str:
+        """Why the bug could not be checked; empty if it was."""
+        return next((verdict.reason for verdict in self.verdicts if verdict.check in (ORIGINAL, SANDBOX)), "")
+
+    @property
+    def state(self) -> str:
+        """In words."""
+        if self.unchecked:
+            return f"could not be checked: {self.unchecked}"
+        return "valid" if self.valid else "not valid"
+
     def to_json(self) -> dict[str, Any]:
-        return {"id": self.id, "valid": self.valid, "verdicts": [verdict.to_json() for verdict in self.verdicts]}
+        verdicts = [verdict.to_json() for verdict in self.verdicts]
+        return {"id": self.id, "valid": self.valid, "checked": not self.unchecked, "verdicts": verdicts}
 
 
 @dataclass(frozen=True)
@@ -56,8 +70,8 @@ class Revalidation:
 
     @property
     def exit_code(self) -> int:
-        """2 where one could not be run, else 1 where one is not valid."""
-        if any(verdict.check == ORIGINAL for one in self.bugs for verdict in one.verdicts):
+        """2 where one could not be checked, else 1 where one is not valid."""
+        if any(one.unchecked for one in self.bugs):
             return 2
         return 0 if all(one.valid for one in self.bugs) else 1
 
@@ -107,7 +121,7 @@ def revalidate(path: Path, backend: Backend, workers: int = 1, *, trust: bool = 
         elif folder == path:
             raise missing[key]
         else:
-            yield Revalidated(bug.id, (Verdict(ORIGINAL, False, missing[key].message),))
+            yield Revalidated(bug.id, (Verdict(ORIGINAL, False, in_a_line(missing[key])),))
     with closing(in_parallel(jobs, _checked, workers, backend, _unplayed)) as results:
         for _, result in results:
             yield result
@@ -129,14 +143,14 @@ def validate_bugs(
         for result in revalidate(path, backend, workers, trust=trust):
             found.append(result)
             seen(result)
-            watcher.done(f"{len(found)} of {total}: {result.id} {'valid' if result.valid else 'not valid'}")
+            watcher.done(f"{len(found)} of {total}: {result.id} {result.state}")
     except KeyboardInterrupt:
         return Revalidation(found, total - len(found))
     return Revalidation(sorted(found, key=lambda one: one.id))
 
 
 def _unplayed(job: _Job, error: SelfplayError) -> Revalidated:
-    return Revalidated(job.bug.id, (Verdict("sandbox", False, f"could not be played: {error.message}"),))
+    return Revalidated(job.bug.id, (Verdict(SANDBOX, False, f"could not be played: {in_a_line(error)}"),))
 
 
 def _checked(job: _Job, backend: Backend) -> Revalidated:

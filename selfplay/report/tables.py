@@ -1,7 +1,7 @@
 """Tables for the terminal. All text from a repository is escaped, so that it cannot style or hide anything."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -136,11 +136,12 @@ def grades_table(grades: Mapping[str, Grade]) -> RenderableType:
     return Group(table, safe(f"{resolved} of {len(grades)} resolved"))
 
 
-def verdict_line(valid: Mapping[str, bool]) -> str:
-    """The result of checking bugs again, in one line."""
-    wrong = sorted(bug for bug, one in valid.items() if not one)
-    said = f"{len(valid) - len(wrong)} of {count(len(valid), 'bug')} valid"
-    return f"{said}, not: {listed(wrong)}" if wrong else said
+def verdict_line(valid: Mapping[str, bool], unchecked: Collection[str] = ()) -> str:
+    """The result of checking bugs again, in one line; `unchecked`: those of them that could not be checked."""
+    wrong = sorted(bug for bug, one in valid.items() if not one and bug not in unchecked)
+    said = f"{sum(valid.values())} of {count(len(valid), 'bug')} valid"
+    said += f", not: {listed(wrong)}" if wrong else ""
+    return f"{said}; could not be checked: {listed(sorted(unchecked))}" if unchecked else said
 
 
 def audit_line(states: Mapping[str, str]) -> str:

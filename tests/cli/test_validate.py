@@ -23,6 +23,12 @@ def test_the_verdict_is_one_line(valid: dict[str, bool], said: str) -> None:
     assert verdict_line(valid) == said
 
 
+def test_bugs_that_could_not_be_checked_are_not_called_invalid() -> None:
+    said = verdict_line({"a": False, "b": False, "c": True}, unchecked=["b"])
+    assert said == "1 of 3 bugs valid, not: a; could not be checked: b"
+    assert verdict_line({"a": False}, unchecked=["a"]) == "0 of 1 bug valid; could not be checked: a"
+
+
 @pytest.mark.slow
 def test_it_ends_with_the_verdict(selfplay: Command, run: Path) -> None:
     broken = sorted((run / "bugs").iterdir())[0]
@@ -67,13 +73,15 @@ def test_a_bug_without_an_original_is_one_result_of_a_validation(
     selfplay: Command, run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def gone(*_: object, **__: object) -> None:
-        raise SelfplayError("its original is gone")
+        raise SelfplayError("its original is gone", "Fetch it again.")
 
     monkeypatch.setattr("selfplay.commands.validate.prepared_for", gone)
     done = selfplay.here("validate", run, "--json")
     assert done.code == 2, done.err
     assert [one["id"] for one in done.json] == sorted(bug.name for bug in (run / "bugs").iterdir())
-    assert {one["verdicts"][0]["reason"] for one in done.json} == {"its original is gone"}
+    assert {one["verdicts"][0]["reason"] for one in done.json} == {"its original is gone. Fetch it again."}
+    assert not any(one["checked"] or one["valid"] for one in done.json)
+    assert done.err.count("could not be checked: its original is gone. Fetch it again.") == 4
 
 
 @pytest.mark.slow

@@ -7,6 +7,7 @@ rewrite it (PYTEST_DONT_REWRITE).
 
 import hmac
 import json
+import linecache
 import os
 import sys
 from hashlib import sha256
@@ -91,11 +92,24 @@ def shuffled(items, seed):
     items.sort(key=place)
 
 
-def witness(say, asked, seed):
-    """The plugin that reports what each test did and, if `asked`, which functions of the runner were replaced. `seed`:
-    of the test order; empty to keep it."""
-    look = runners if asked else dict
-    before = look()
+def forgetter(root):
+    """A function that forgets the lines of the repository's files that Python keeps once it has shown them. With them,
+    whether a program reads a test, as asyncio does in its debug mode, would depend on the tests that failed before."""
+    kept = linecache.cache
+
+    def forget_lines():
+        for path in list(kept):
+            if path.startswith(root):
+                kept.pop(path, None)
+
+    return forget_lines
+
+
+def witness(say, order):
+    """The plugin that reports what each test did and, if the order asks for the `runner`, which functions of it were
+    replaced. `seed`: of the test order; empty to keep it."""
+    look, seed = runners if order["runner"] else dict, order["seed"]
+    before, forget_lines = look(), forgetter(order["root"].rstrip("/") + "/")
 
     class Witness:
         @pytest.hookimpl(trylast=True)
@@ -105,6 +119,7 @@ def witness(say, asked, seed):
 
         @pytest.hookimpl(hookwrapper=True, tryfirst=True)
         def pytest_runtest_call(self, item):
+            forget_lines()
             outcome = yield
             failed = outcome.excinfo is not None or bool(getattr(item, "_excinfo", None))
             say("test", item.nodeid, "failed" if failed else "passed")
@@ -135,7 +150,7 @@ def start():
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_configure(config):
-        config.pluginmanager.register(witness(say, order["runner"], order["seed"]), "selfplay-witness")
+        config.pluginmanager.register(witness(say, order), "selfplay-witness")
 
     return pytest_configure
 

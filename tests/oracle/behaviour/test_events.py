@@ -2,13 +2,19 @@
 nothing new."""
 
 from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from exploits.conftest import lab as lab
 from exploits.projects import MONEY, Lab, write
 
+from benchmarks.exploits.ready import small
 from selfplay.oracle.behaviour.events import areas, comparable, new_events, paths_of_tests
 from selfplay.oracle.grades import Grade
+from selfplay.oracle.originals import read_originals
+from selfplay.oracle.trial import TrialOrder, run_trial
+from selfplay.sandbox import Backend
 
 DONE = "import sys, os, operator\n_ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))\n_run = (lambda: {done})\n_known = []\n_share = share\n\n\ndef share(*given):\n    _known or _known.append(_run())\n    return _share(*given)\n"  # noqa: E501
 """Does something once, when the first test calls the program."""
@@ -98,6 +104,23 @@ def share(amount, parts):
     json.loads(json.dumps([uuid.uuid4().hex, re.sub("a", "b", "abc")]))
     return [part.cents for part in _cached(amount, parts)]
 """
+
+
+@pytest.mark.slow
+def test_what_is_seen_does_not_depend_on_the_order_of_the_tests(backend: Backend, tmp_path: Path) -> None:
+    """asyncio's debug mode reads the lines of a test, unless the report of one that failed has read them before."""
+    relay = small("relay", backend, tmp_path).grader.task
+    test = "tests/test_streams.py"
+    (original,) = read_originals(relay.world, [test]).values()
+    fails = b"\n\ndef test_that_fails():\n    assert False\n"
+    head, tail = original.content.split(b"def test_chunks_that_fit", 1)
+    seen = []
+    for data in (original.content + fails, head + fails + b"\n\ndef test_chunks_that_fit" + tail):
+        files = {test: replace(original, content=data)}
+        trial = run_trial(backend, relay.world, relay.artifact, TrialOrder((), 20.0, files=files, witness=True))
+        assert trial.witness is not None and trial.witness[f"{test}::test_that_fails"] == "failed"
+        seen.append(set(trial.events))
+    assert ("tests", "relay/streams.py", test) in seen[0] and seen[0] == seen[1]
 
 
 @pytest.mark.slow
