@@ -21,8 +21,9 @@ TAUGHT, LEARNS, CONTROL = (Path("runs", f"learning-{name}") for name in ("bugs",
 BUGS, WANTED = 10, 8
 """Two of ten are graded weakly: an attempt at them earns nothing."""
 EPOCHS = (6, 2, 2, 2, 2, 2, 2)
-"""Of the rounds of the cold start: it ends with the first after which `NEAR` of the attempts resolve their bug."""
-NEAR, TRIES = 0.1, 2
+"""Of the rounds of the cold start. It ends with the first after which `NEAR` of the attempts resolve their bug, and
+`BUGS_AT_TIMES` of the bugs are resolved in one of `TRIES` attempts: a group without a success teaches nothing."""
+NEAR, BUGS_AT_TIMES, TRIES = 0.1, 0.5, 6
 COLD_START = (
     "--role", "solver", "--batch", "1", "--lr", "3e-4", "--warmup", "5", "--schedule", "cosine",
     "--held-out", "0", "--budget", "3072", "--too-long", "leave-out", "--precision", "fp32", "--keep-activations",
@@ -70,24 +71,30 @@ def cold_start(bugs: Sequence[str]) -> Path:
         out = Path("runs", f"learning-cold-{number + 1}")
         if not (out / "sft.json").exists():
             selfplay("sft", TAUGHT, "--model", model, "--out", out, "--epochs", epochs, *COLD_START, again=AGAIN)
-        if resolves(out, bugs) >= NEAR:
+        share, at_times = resolves(out, bugs)
+        print(
+            f"after {out}: {share:.0%} of the attempts resolve their bug, {at_times:.0%} of the bugs are resolved once"
+        )
+        if share >= NEAR and at_times >= BUGS_AT_TIMES:
             return out
         model = out
     sys.exit(
-        f"after {sum(EPOCHS)} epochs fewer than {NEAR:.0%} of the attempts resolve their bug: nothing to learn from"
+        f"after {sum(EPOCHS)} epochs fewer than {NEAR:.0%} of the attempts resolve their bug, or all those of a few: "
+        "nothing to learn from"
     )
 
 
-def resolves(model: Path, bugs: Sequence[str]) -> float:
-    """The share of a few attempts of a model that resolve their bug."""
+def resolves(model: Path, bugs: Sequence[str]) -> tuple[float, float]:
+    """The share of a few attempts of a model that resolve their bug, and the share of bugs resolved in one of them."""
     options = [
         word for name, value in load_config("learn_small").options.items() for word in ("--option", f"{name}={value}")
     ]
     named = [word for bug in bugs for word in ("--bug", bug)]
     selfplay("solve", TAUGHT, "--policy", f"vllm:{model}", "--attempts", TRIES, *options, *named, again=AGAIN)
     with read_pool(TAUGHT) as pool:
-        found = [one.resolved for one in pool.attempts.all() if one.policy == f"vllm:{model}"]
-    return sum(found) / max(1, len(found))
+        found = [one for one in pool.attempts.all() if one.policy == f"vllm:{model}"]
+    solved = [one.bug for one in found if one.resolved]
+    return len(solved) / max(1, len(found)), len(set(solved)) / max(1, len(bugs))
 
 
 def trained(bugs: Sequence[str], model: Path) -> None:

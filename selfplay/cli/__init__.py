@@ -6,7 +6,7 @@ import sys
 
 from selfplay.cli import curriculum, solve, evaluate, credit, bugs, export, logs, importing, show, report, trajectories  # noqa: F401  # isort: skip  (as --help shows them)
 from selfplay.cli import sft, learn, train, serve_env, model, image, machine  # noqa: F401  # isort: skip
-from selfplay.cli.app import app
+from selfplay.cli.app import app, handle_sigterm
 from selfplay.cli.failures import explained
 from selfplay.formatting import shortened
 from selfplay.plain_text import printable
@@ -18,6 +18,7 @@ LONGEST = 1000
 
 def main() -> None:
     """Entry point: errors that a user can mend are printed with their hint and exit 2."""
+    handle_sigterm()
     try:
         app()
     except Exception as error:

@@ -1,9 +1,12 @@
 """The application that all commands belong to, and what they share: the log, the version, exit codes."""
 
 import logging
+import os
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import FrameType
 from typing import Annotated, Any
 
 import typer
@@ -12,6 +15,20 @@ from typer.core import TyperGroup
 from selfplay.version import VERSION
 
 INTERRUPTED = 130
+
+
+def end_as_by_interrupt(number: int, frame: FrameType | None) -> None:
+    """A handler of SIGTERM (of a scheduler, of a container that stops) that does what Ctrl-C does."""
+    at_interrupt = signal.getsignal(signal.SIGINT)  # asyncio's own, while an event loop runs
+    if not callable(at_interrupt):  # ignored: a job in the background of a shell
+        raise KeyboardInterrupt
+    at_interrupt(signal.SIGINT, frame)
+
+
+def handle_sigterm() -> None:
+    """Let SIGTERM end this process, and not its forks, as Ctrl-C does."""
+    signal.signal(signal.SIGTERM, end_as_by_interrupt)
+    os.register_at_fork(after_in_child=lambda: signal.signal(signal.SIGTERM, signal.SIG_DFL))
 
 
 class Interruptible(TyperGroup):

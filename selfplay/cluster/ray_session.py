@@ -7,7 +7,9 @@ here requires a newly made token.
 import logging
 import os
 import secrets
+import signal
 import socket
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -54,7 +56,7 @@ def _there(address: str) -> None:
     host, _, port = address.removeprefix("ray://").rpartition(":")
     if host and port.isdigit():
         socket.create_connection((host.strip("[]"), int(port)), timeout=CONNECT_SECONDS).close()
-    ray.init(address, log_to_driver=False, logging_level=logging.ERROR)
+    _init(address)
 
 
 def _here() -> None:
@@ -62,7 +64,15 @@ def _here() -> None:
     uses token authentication."""
     os.environ.setdefault(TOKEN, secrets.token_hex(32))
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
-    ray.init("local", log_to_driver=False, logging_level=logging.ERROR, include_dashboard=False)
+    _init("local", include_dashboard=False)
+
+
+def _init(address: str, **options: Any) -> None:
+    """Start or join Ray. It sets a handler of SIGTERM that exits at once; the process's own is kept, if it has one."""
+    before = signal.getsignal(signal.SIGTERM)
+    ray.init(address, log_to_driver=False, logging_level=logging.ERROR, **options)
+    if callable(before) and threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, before)
 
 
 def _refuse_too_small(wanted: Cluster, found: dict[str, Any]) -> None:

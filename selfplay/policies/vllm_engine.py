@@ -25,6 +25,8 @@ from selfplay.policies.vllm_adapters import Rank, VllmAdapters, lora_arguments
 from selfplay.policies.weights import Shapes, check_same, shapes
 
 RELOAD_SECONDS = 600.0
+FEW_CORES = 4
+"""On so few, no core is kept free for vLLM's scheduler on a CPU, which mostly waits: of two, that is half the speed."""
 NO_SEEDS_ON_CPU = (
     "vLLM on CPU cannot draw a request by a seed of its own: where a prompt is computed in several pieces, its engine "
     "fails (a CPU generator has no offset to go back to)"
@@ -60,6 +62,15 @@ def why_no_seeds() -> str:
     return NO_SEEDS_ON_CPU if current_platform.is_cpu() else ""
 
 
+def _set_environment(options: VllmOptions) -> None:
+    """What vLLM takes from the environment, where the user did not set it."""
+    os.environ.setdefault("VLLM_CPU_KVCACHE_SPACE", str(options.cache_gb))
+    os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")
+    os.environ.setdefault("VLLM_LOGGING_LEVEL", "ERROR")  # its warnings concern its own set-up
+    if len(os.sched_getaffinity(0)) <= FEW_CORES:
+        os.environ.setdefault("VLLM_CPU_NUM_OF_RESERVED_CPU", "0")
+
+
 class VllmModel:
     """A running engine; used on one event loop."""
 
@@ -80,9 +91,7 @@ class VllmModel:
     @classmethod
     async def open(cls, path: str, options: VllmOptions = VllmOptions()) -> Self:
         """Start the engine (half a minute). Raises `ModelError`."""
-        os.environ.setdefault("VLLM_CPU_KVCACHE_SPACE", str(options.cache_gb))
-        os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")
-        os.environ.setdefault("VLLM_LOGGING_LEVEL", "ERROR")  # its warnings concern its own set-up
+        _set_environment(options)
         vllm = imported("vllm", "vllm")
         from vllm.v1.engine.async_llm import AsyncLLM
 

@@ -1,0 +1,90 @@
+"""SIGTERM, which a scheduler or a container that stops sends, ends a command as Ctrl-C does."""
+
+import signal
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+from selfplay import cli
+from selfplay.cli.app import end_as_by_interrupt
+
+BEGIN = "import asyncio, os, signal, time\nfrom selfplay.cli.app import handle_sigterm\nhandle_sigterm()\n"
+WAITS = {
+    "in a call": """
+        try:
+            print("ready", flush=True)
+            time.sleep(60)
+        except KeyboardInterrupt:
+            print("closed")
+        """,
+    "on an event loop": """
+        async def work():
+            try:
+                print("ready", flush=True)
+                await asyncio.sleep(60)
+            finally:
+                await asyncio.sleep(0.01)
+                print("closed")
+        try:
+            asyncio.run(work())
+        except KeyboardInterrupt:
+            print("interrupted")
+        """,
+}
+
+
+def ended(program: str, *, ignored: bool = False) -> tuple[int, list[str]]:
+    """The exit code and the output of a program that gets SIGTERM when it is ready. `ignored`: it ignores Ctrl-C."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN if ignored else signal.default_int_handler)
+    try:
+        command = [sys.executable, "-c", BEGIN + textwrap.dedent(program)]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert process.stdout is not None and process.stdout.readline() == "ready\n"
+    process.send_signal(signal.SIGTERM)
+    out, _ = process.communicate(timeout=30)
+    return process.returncode, out.split()
+
+
+@pytest.mark.parametrize("ignored", [False, True], ids=["", "Ctrl-C ignored"])
+@pytest.mark.parametrize("where", WAITS)
+def test_it_is_an_interrupt(where: str, ignored: bool) -> None:
+    code, said = ended(WAITS[where], ignored=ignored)
+    assert (code, said[:1]) == (0, ["closed"])
+    assert said[1:] == (["interrupted"] if where == "on an event loop" else [])
+
+
+def test_a_fork_ends_at_once() -> None:
+    """Else what a program of ours forks would unwind our stack."""
+    fork = """
+        reads, writes = os.pipe()
+        child = os.fork()
+        if not child:
+            try:
+                os.write(writes, b"x")
+                time.sleep(60)
+            finally:
+                print("unwound", flush=True)
+        os.read(reads, 1)
+        os.kill(child, signal.SIGTERM)
+        code = os.waitpid(child, 0)[1]
+        print("ready", flush=True)
+        try:
+            time.sleep(60)
+        except KeyboardInterrupt:
+            print(os.WTERMSIG(code))
+        """
+    assert ended(fork) == (0, [str(int(signal.SIGTERM))])
+
+
+def test_the_command_handles_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = signal.getsignal(signal.SIGTERM)
+    monkeypatch.setattr(cli, "app", lambda: None)
+    try:
+        cli.main()
+        assert signal.getsignal(signal.SIGTERM) is end_as_by_interrupt
+    finally:
+        signal.signal(signal.SIGTERM, before)
