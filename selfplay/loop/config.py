@@ -14,7 +14,7 @@ from selfplay.artifact.reading import UntrustedDataError, read_named
 from selfplay.configs import shipped
 from selfplay.errors import SelfplayError, in_words
 from selfplay.formatting import shortened
-from selfplay.loop.config_base import ConfigSection, NonNegativeInt, PositiveInt
+from selfplay.loop.config_base import ConfigSection, NonNegativeInt, PositiveInt, Text
 from selfplay.loop.errors import TrainingError
 from selfplay.loop.machine import Cluster, MachineConfig, too_few_machines
 from selfplay.loop.monitors import Monitors
@@ -58,7 +58,7 @@ class SolverConfig(ConfigSection):
 
     bugs: NonNegativeInt = 2
     attempts: PositiveInt = 4
-    only: tuple[str, ...] = ()
+    only: tuple[Text, ...] = ()
     second_order: NonNegativeInt = 0
 
 
@@ -72,7 +72,7 @@ class TrainConfig(ConfigSection):
     which then never change."""
 
     source: Sources
-    model: str
+    model: Text
     engine: Engine = "vllm"
     play: Annotated[Play, PlainSerializer(lambda play: play.written)] = Field(default={}, validate_default=True)
     steps: PositiveInt = 6
@@ -89,8 +89,8 @@ class TrainConfig(ConfigSection):
     opponents: Opponents = Opponents()
     roles: Roles = "shared"
     tensorboard: bool = False
-    setup: str | None = None
-    test: str | None = None
+    setup: Text | None = None
+    test: Text | None = None
 
     @field_validator("play", mode="plain")
     @classmethod

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
-from selfplay.loop.config_base import ConfigSection
+from selfplay.loop.config_base import ConfigSection, Text
 from selfplay.policies.vllm_engine import VllmOptions
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ class Opponents(ConfigSection):
     the folder of the frozen weights; None: the model that the run began with."""
 
     share: Annotated[float, Field(ge=0, lt=1)] = 0.0
-    model: str | None = None
+    model: Text | None = None
 
 
 def drawn(share: float, seed: int, group: str) -> bool:

@@ -5,17 +5,17 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag
 
-from selfplay.loop.config_base import ConfigSection
+from selfplay.loop.config_base import ConfigSection, Text
 
 
 class Repository(ConfigSection):
     """`source`: as in `selfplay curriculum`. `weight`: how often an injector group is drawn for it, relative to the
     others. `setup` and `test`: commands, if detection fails."""
 
-    source: str
+    source: Text
     weight: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 1.0
-    setup: str | None = None
-    test: str | None = None
+    setup: Text | None = None
+    test: Text | None = None
 
 
 def _each(value: Any) -> Any:
@@ -28,7 +28,7 @@ def _kind(value: Any) -> str:
 
 
 Listed = Annotated[Repository, BeforeValidator(_each)]
-Sources = Annotated[Annotated[str, Tag("one")] | Annotated[tuple[Listed, ...], Tag("several")], Discriminator(_kind)]
+Sources = Annotated[Annotated[Text, Tag("one")] | Annotated[tuple[Listed, ...], Tag("several")], Discriminator(_kind)]
 
 
 def repositories(sources: Sources, setup: str | None, test: str | None) -> tuple[Repository, ...]:

@@ -1,6 +1,6 @@
 """What the scripted injector learns about a repository before its first episode, by language."""
 
-from selfplay.formatting import Say
+from selfplay.formatting import Say, count
 from selfplay.repository import Prepared, Suite
 from selfplay.sandbox import Backend
 from selfplay.scripted.injector.sources import Sources, read_sources
@@ -20,4 +20,8 @@ def known_of(
     """The survey of a Python repository; the sources of another. Raises as `survey_of`."""
     if prepared.language == "python":
         return survey_of(prepared, suite, backend, say=say)
-    return read_sources(prepared.tree, prepared.language)
+    sources = read_sources(prepared.tree, prepared.language)
+    if sources.unparsed:
+        path, why = min(sources.unparsed.items())
+        say(f"left out: {count(len(sources.unparsed), 'file')} that cannot be parsed, first {path}: {why}")
+    return sources

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple
 
 from selfplay.believable.product import is_product
 from selfplay.patches import is_test_file
@@ -35,6 +36,13 @@ class SourcePlace:
     named: bool
 
 
+class _Parsed(NamedTuple):
+    """What one pass over the files finds."""
+
+    places: tuple[SourcePlace, ...]
+    unparsed: Mapping[str, str]
+
+
 @dataclass(frozen=True)
 class Sources:
     """The sources of a repository, path -> text."""
@@ -47,10 +55,15 @@ class Sources:
         """The files of the product."""
         return tuple(path for path in sorted(self.texts) if is_product(path) and not is_test_file(path))
 
-    @cached_property
+    @property
     def places(self) -> tuple[SourcePlace, ...]:
         """The functions that can be changed, file by file."""
-        return tuple(place for path in self.code for place in self._places(path))
+        return self._parsed.places
+
+    @property
+    def unparsed(self) -> Mapping[str, str]:
+        """The files of the product and of its tests that have no tree, and why: nothing in them is changed or named."""
+        return self._parsed.unparsed
 
     def source(self, path: str) -> Source:
         """The tree of a file. Raises `Unreadable`."""
@@ -60,31 +73,35 @@ class Sources:
         return list(self.source(place.path).functions())[place.number]
 
     @cached_property
-    def _words(self) -> frozenset[str]:
-        """The names in test files."""
-        words = set()
-        for path in self.texts:
-            if is_test_file(path):
-                try:
-                    source = self.source(path)
-                except Unreadable:
-                    continue
+    def _parsed(self) -> _Parsed:
+        """Each file is parsed once: there may be thousands, and their trees are not kept."""
+        code, words, unparsed, functions = set(self.code), set[str](), dict[str, str](), list[tuple[str, str, int]]()
+        for path in sorted(self.texts):
+            tested = is_test_file(path)
+            if not tested and path not in code:
+                continue
+            try:
+                source = self.source(path)
+            except Unreadable as error:
+                unparsed[path] = str(error)
+                continue
+            if tested:
                 words |= {source.said(n) for n in walk(source.root) if n.type.endswith("identifier")}
-        return frozenset(words)
+            else:
+                functions += [(path, name, number) for name, number in _changeable(source, self.texts[path])]
+        places = (SourcePlace(*place, place[1].rsplit(".", 1)[-1] in words) for place in functions)
+        return _Parsed(tuple(places), unparsed)
 
-    def _places(self, path: str) -> Iterator[SourcePlace]:
-        if any(len(line) > LONGEST_LINE for line in self.texts[path].split("\n")):
-            return
-        try:
-            source = self.source(path)
-        except Unreadable:
-            return
-        for number, function in enumerate(source.functions()):
-            length = last_line(function.node) - first_line(function.node) + 1
-            enough = len(statements(function.body, source.grammar)) >= LEAST_STATEMENTS
-            if function.name and enough and length <= MOST_LINES:
-                own = function.name.rsplit(".", 1)[-1]
-                yield SourcePlace(path, function.name, number, own in self._words)
+
+def _changeable(source: Source, text: str) -> Iterator[tuple[str, int]]:
+    """The name and the number of each function that can be changed; none in a file with very long lines."""
+    if any(len(line) > LONGEST_LINE for line in text.split("\n")):
+        return
+    for number, function in enumerate(source.functions()):
+        length = last_line(function.node) - first_line(function.node) + 1
+        enough = len(statements(function.body, source.grammar)) >= LEAST_STATEMENTS
+        if function.name and enough and length <= MOST_LINES:
+            yield function.name, number
 
 
 def read_sources(tree: Path, language: str) -> Sources:

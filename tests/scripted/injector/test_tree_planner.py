@@ -4,6 +4,7 @@ import random
 import subprocess
 from collections.abc import Generator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,7 +14,8 @@ from selfplay.repository import Suite
 from selfplay.roles.injector.task import InjectorTask, Strategy
 from selfplay.scripted.edits.cuts import PlantedChange
 from selfplay.scripted.injector.impossible import impossible
-from selfplay.scripted.injector.sources import read_sources
+from selfplay.scripted.injector.repository_knowledge import known_of
+from selfplay.scripted.injector.sources import Sources, read_sources
 from selfplay.scripted.injector.tree_planner import PastPlanner, TreePlanner
 from selfplay.scripted.injector.trial import Ran, _failures
 from selfplay.scripted.policy import Stuck
@@ -81,6 +83,7 @@ def test_the_product_is_read_and_what_tests_name_comes_first(tmp_path: Path) -> 
         ("shop.go", "Sum", True),
         ("shop.go", "Unnamed", False),
     ]
+    assert sources.unparsed == {"broken.go": "a syntax error in go"}
     for number in range(4):
         planner = TreePlanner(_task("direct", number), sources, random.Random(number))
         assert planner.waiting[0].name == "Sum"
@@ -146,3 +149,16 @@ def test_the_lines_of_a_failure_are_those_behind_its_name() -> None:
 def test_the_test_around_a_failing_subtest_is_hidden_with_it() -> None:
     found = _failures(Ran(log='"Output":"\\ta_test.go:4: no"'), ["a_test.go::TestA", "a_test.go::TestA/b"])
     assert [(failure.name, failure.lines) for failure in found] == [("TestA/b", frozenset([4]))]
+
+
+def test_files_that_cannot_be_parsed_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else a repository of deep code would have no function to change, and nobody would know why."""
+    tree = _tree(tmp_path)
+    (tree / "deep.go").write_text(
+        "package shop\n\nfunc Deep() int {\n\treturn " + 900 * "(" + "1" + 900 * ")" + "\n}\n"
+    )
+    said: list[str] = []
+    known = known_of(SimpleNamespace(language="go", tree=tree), _task("direct").suite, None, said.append)  # type: ignore[arg-type]
+    assert isinstance(known, Sources) and "deep.go" in known.unparsed
+    assert said == ["left out: 2 files that cannot be parsed, first broken.go: a syntax error in go"]
+    assert known.unparsed["deep.go"] == "nested too deeply in go"
