@@ -17,15 +17,18 @@ from selfplay.curriculum.open_pool import read_pool
 from selfplay.loop.config import load_config
 from selfplay.loop.metrics import Figures, counts, read_history
 
-TAUGHT, LEARNS, CONTROL = (Path("runs", f"learning-{name}") for name in ("bugs", "rewards", "shuffled"))
+NAMES = ("lessons", "tried", "rewards", "shuffled")
+TAUGHT, TRIED, LEARNS, CONTROL = (Path("runs", f"learning-{name}") for name in NAMES)
 BUGS, WANTED = 10, 8
-"""Two of ten are graded weakly: an attempt at them earns nothing."""
-EPOCHS = (6, 2, 2, 2, 2, 2, 2)
-"""Of the rounds of the cold start. It ends with the first after which `NEAR` of the attempts resolve their bug, and
-`BUGS_AT_TIMES` of the bugs are resolved in one of `TRIES` attempts: a group without a success teaches nothing."""
-NEAR, BUGS_AT_TIMES, TRIES = 0.1, 0.5, 6
+"""Two or three of ten are graded weakly: an attempt at them earns nothing."""
+MADE = ("--strategy", "direct", "--seed", 1, "--bugs", BUGS)
+ROUNDS = ((6, 3e-4), *6 * ((1, 3e-5),))
+"""(epochs, learning rate) of the rounds of the cold start. It ends with the first after which `NEAR` of the attempts
+resolve their bug, and `BUGS_AT_TIMES` of the bugs are resolved in one of `TRIES` attempts: a group without a success
+teaches nothing."""
+NEAR, BUGS_AT_TIMES, TRIES = 0.1, 0.75, 4
 COLD_START = (
-    "--role", "solver", "--batch", "1", "--lr", "3e-4", "--warmup", "5", "--schedule", "cosine",
+    "--role", "solver", "--batch", "1", "--warmup", "5", "--schedule", "cosine",
     "--held-out", "0", "--budget", "3072", "--too-long", "leave-out", "--precision", "fp32", "--keep-activations",
 )  # fmt: skip
 WINDOW = 3
@@ -51,7 +54,8 @@ def main() -> None:
 def taught() -> list[str]:
     """The bugs and their lessons. Returns the bugs that are graded fully."""
     source = load_config("learn_small").source
-    selfplay("curriculum", source, "--out", TAUGHT, "--strategy", "direct", "--seed", 1, "--bugs", BUGS, again=AGAIN)
+    for out in (TAUGHT, TRIED):  # what is resolved in the second is no lesson
+        selfplay("curriculum", source, "--out", out, *MADE, again=AGAIN)
     selfplay("solve", TAUGHT, "--policy", "gold", "--attempts", 1, again=AGAIN)
     selfplay("trajectories", "demonstrate", TAUGHT, "--short", again=AGAIN)
     return fully_assured(TAUGHT)[:WANTED]
@@ -67,10 +71,11 @@ def fully_assured(run: Path) -> list[str]:
 def cold_start(bugs: Sequence[str]) -> Path:
     """The first model that resolves some of the bugs at times: below, no group of attempts would tell it anything."""
     model = Path(small_model())
-    for number, epochs in enumerate(EPOCHS):
+    for number, (epochs, lr) in enumerate(ROUNDS):
         out = Path("runs", f"learning-cold-{number + 1}")
         if not (out / "sft.json").exists():
-            selfplay("sft", TAUGHT, "--model", model, "--out", out, "--epochs", epochs, *COLD_START, again=AGAIN)
+            rate = ("--epochs", epochs, "--lr", lr)
+            selfplay("sft", TAUGHT, "--model", model, "--out", out, *rate, *COLD_START, again=AGAIN)
         share, at_times = resolves(out, bugs)
         print(
             f"after {out}: {share:.0%} of the attempts resolve their bug, {at_times:.0%} of the bugs are resolved once"
@@ -79,7 +84,7 @@ def cold_start(bugs: Sequence[str]) -> Path:
             return out
         model = out
     sys.exit(
-        f"after {sum(EPOCHS)} epochs fewer than {NEAR:.0%} of the attempts resolve their bug, or all those of a few: "
+        f"after {len(ROUNDS)} rounds fewer than {NEAR:.0%} of the attempts resolve their bug, or all those of a few: "
         "nothing to learn from"
     )
 
@@ -90,8 +95,8 @@ def resolves(model: Path, bugs: Sequence[str]) -> tuple[float, float]:
         word for name, value in load_config("learn_small").options.items() for word in ("--option", f"{name}={value}")
     ]
     named = [word for bug in bugs for word in ("--bug", bug)]
-    selfplay("solve", TAUGHT, "--policy", f"vllm:{model}", "--attempts", TRIES, *options, *named, again=AGAIN)
-    with read_pool(TAUGHT) as pool:
+    selfplay("solve", TRIED, "--policy", f"vllm:{model}", "--attempts", TRIES, *options, *named, again=AGAIN)
+    with read_pool(TRIED) as pool:
         found = [one for one in pool.attempts.all() if one.policy == f"vllm:{model}"]
     solved = [one.bug for one in found if one.resolved]
     return len(solved) / max(1, len(found)), len(set(solved)) / max(1, len(bugs))
@@ -99,9 +104,9 @@ def resolves(model: Path, bugs: Sequence[str]) -> tuple[float, float]:
 
 def trained(bugs: Sequence[str], model: Path) -> None:
     """The run and its control, each on bugs of its own."""
-    only, made = f"solver.only=[{','.join(bugs)}]", ("--strategy", "direct", "--seed", 1, "--bugs", BUGS)
+    only = f"solver.only=[{','.join(bugs)}]"
     for out, lot in ((LEARNS, "false"), (CONTROL, "true")):
-        selfplay("curriculum", load_config("learn_small").source, "--out", out, *made, again=AGAIN)
+        selfplay("curriculum", load_config("learn_small").source, "--out", out, *MADE, again=AGAIN)
         selfplay("train", "learn_small", f"model={model}", only, f"recipe.shuffled={lot}", "--out", out, again=AGAIN)
 
 
