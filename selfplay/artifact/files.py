@@ -15,7 +15,7 @@ from pathlib import Path
 
 from selfplay.artifact.reading import MissingError, UntrustedDataError, read_below
 from selfplay.errors import SelfplayError
-from selfplay.formatting import count
+from selfplay.formatting import count, shortened
 from selfplay.plain_text import MAX_PATH, decode, encode, safe_relative
 
 FILE_NAMES = {
@@ -148,8 +148,11 @@ def make_folder(folder: Path) -> None:
 
 def write_atomically(path: Path, data: bytes) -> None:
     """Replace `path` with `data`, so that a reader sees the old or the new file, never a part, even after a kill. An
-    `OSError` names `path`, not our temporary file."""
+    `OSError` names `path`, not our temporary file. Raises `SelfplayError` for a device or a pipe: replaced by a file,
+    `/dev/null` is gone for everyone."""
     try:
+        if path.exists() and not path.is_file() and not path.is_dir():
+            raise SelfplayError(f"{shortened(path)} is a device or a pipe, not a file", "Give another path.")
         _write_atomically(path, data)
     except OSError as error:
         raise OSError(error.errno, error.strerror, str(path)) from error

@@ -299,3 +299,14 @@ def test_a_file_that_cannot_be_written_is_named_by_its_own_name(tmp_path: Path) 
             write_atomically(path, b"x")
         error = explained(caught.value)
         assert error is not None and error.message.startswith(f"{shortened(path)}: ") and error.hint
+
+
+@pytest.mark.parametrize("link", [False, True], ids=["a pipe", "a link to one"])
+def test_a_device_or_a_pipe_is_not_replaced_by_a_file(tmp_path: Path, link: bool) -> None:
+    """`--out /dev/null` of root took it from the whole machine."""
+    os.mkfifo(pipe := tmp_path / "pipe")
+    (tmp_path / "link").symlink_to(pipe)
+    with pytest.raises(SelfplayError) as refused:
+        write_atomically(tmp_path / "link" if link else pipe, b"x")
+    assert refused.value.message.endswith("is a device or a pipe, not a file") and refused.value.hint
+    assert pipe.is_fifo() and sorted(os.listdir(tmp_path)) == ["link", "pipe"]

@@ -22,6 +22,7 @@ from selfplay.commands.training.interfaces import InferenceBackend, RolloutBacke
 from selfplay.commands.training.lines import told
 from selfplay.commands.training.opponents import Opponent
 from selfplay.commands.training.repositories import Repositories
+from selfplay.commands.training.unplayed import UnplayedInARow
 from selfplay.curriculum import Attempt, Curriculum, crediting
 from selfplay.curriculum.lost import attempt_job_name
 from selfplay.loop.config import TrainConfig
@@ -65,6 +66,7 @@ class Training:
     store: Callable[[], None] = lambda: None
     opponent: Opponent | None = None
     _idle_since: float = field(default_factory=time.monotonic)
+    _unplayed: UnplayedInARow = field(default_factory=UnplayedInARow)
     _bugs: ReadyBugs = field(init=False)
     _own: Holding = field(init=False)
     _choice: AttemptChoice = field(init=False)
@@ -154,7 +156,8 @@ class Training:
 
     async def _attempt(self, step: int, attempts: Attempted, opposed: Set[str]) -> None:
         """Play the attempts that are not stored; the opponent plays those at `opposed` bugs. One that fails with an
-        internal error is tried again. An attempt that could not be played is stored as lost, so that it is counted."""
+        internal error is tried again. An attempt that could not be played is stored as lost, so that it is counted.
+        Raises `TrainingError` if too many in a row could not be played."""
         await self._bugs.read({bug for bug, _ in attempts})
 
         def tell(attempt: Attempt) -> None:
@@ -171,9 +174,14 @@ class Training:
         for _ in range(TRIES):
             why |= await play_attempts(solving, self.pool, self._playable(attempts), how, tell, say)
         aside = self.pool.lost.unplayed()
-        for bug, number in sorted(set(attempts) - self.pool.attempts.stored(TRAINING, attempts)):
-            known = aside.get(attempt_job_name(bug, TRAINING, number), "its bug could not be attempted")
-            store_attempt(self.pool, lost_attempt(solving, bug, number, why.get((bug, number), known)))
+        unplayed = {
+            (bug, number): why.get((bug, number))
+            or aside.get(attempt_job_name(bug, TRAINING, number), "its bug could not be attempted")
+            for bug, number in sorted(set(attempts) - self.pool.attempts.stored(TRAINING, attempts))
+        }
+        self._unplayed.note(unplayed, len(attempts))
+        for (bug, number), reason in unplayed.items():
+            store_attempt(self.pool, lost_attempt(solving, bug, number, reason))
 
     def _playable(self, attempts: Attempted) -> list[tuple[ReadyBug, int]]:
         """The attempts that are neither stored nor set aside, at bugs that can be attempted."""
