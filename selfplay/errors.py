@@ -40,7 +40,8 @@ class SelfplayError(Exception):
 
 def in_a_line(error: SelfplayError) -> str:
     """Its message and its hint, where a result has one line for both."""
-    return f"{error.message}. {error.hint}" if error.hint else error.message
+    said = f"{error.message}. {error.hint}" if error.hint else error.message
+    return " ".join(said.split())
 
 
 def _restored(kind: type[SelfplayError], args: tuple[object, ...], values: dict[str, Any]) -> SelfplayError:

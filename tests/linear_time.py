@@ -70,8 +70,11 @@ def _growth(read: Callable[[str], object], family: Family, enough: float) -> str
             if _more(before, seconds) and _more(seconds, after := _least(read, family.text(2 * size))):
                 return f"{family}: {seconds:.3f} s at {size} characters, {after:.3f} s at {2 * size}"
         if seconds > enough:
-            seconds = seconds if before else _least(read, family.text(size))
-            return "" if before or seconds <= enough else f"{family}: {seconds:.3f} s at {size} characters already"
+            if before:
+                return ""
+            seconds = _least(read, family.text(size))
+            if seconds > enough:
+                return f"{family}: {seconds:.3f} s at {size} characters already"
         before = seconds
     return ""
 

@@ -4,6 +4,7 @@ import logging
 import os
 import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -20,13 +21,16 @@ INTERRUPTED = 130
 def end_as_by_interrupt(number: int, frame: FrameType | None) -> None:
     """A handler of SIGTERM (of a scheduler, of a container that stops) that does what Ctrl-C does."""
     at_interrupt = signal.getsignal(signal.SIGINT)  # asyncio's own, while an event loop runs
-    if not callable(at_interrupt):  # ignored: a job in the background of a shell
+    if not callable(at_interrupt):  # ignored, by a job in the background of a shell: it is raised where the loop stands
         raise KeyboardInterrupt
     at_interrupt(signal.SIGINT, frame)
 
 
 def handle_sigterm() -> None:
-    """Let SIGTERM end this process, and not its forks, as Ctrl-C does."""
+    """Let SIGTERM end this process, and not its forks, as Ctrl-C does. Only the main thread may, and once is enough."""
+    in_main = threading.current_thread() is threading.main_thread()
+    if not in_main or signal.getsignal(signal.SIGTERM) is end_as_by_interrupt:
+        return
     signal.signal(signal.SIGTERM, end_as_by_interrupt)
     os.register_at_fork(after_in_child=lambda: signal.signal(signal.SIGTERM, signal.SIG_DFL))
 

@@ -1,17 +1,16 @@
 """`selfplay train`: joint self-play training from a configuration."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from selfplay.cli.app import app, resumable
+from selfplay.cli.conflicts import refuse
 from selfplay.cli.isolation import ImageOption, RuntimeOption, SandboxOption, opened
 from selfplay.cli.output import print_either, print_json, print_line
 from selfplay.formatting import count
-
-if TYPE_CHECKING:
-    from selfplay.loop.config import TrainConfig
 
 DOES_NOT_FIT = 1
 
@@ -38,19 +37,20 @@ def train(
     ] = False,
 ) -> None:
     """Train one policy that plants bugs and fixes them, by joint self-play."""
-    from selfplay.loop.config import load_config
-
-    wanted = load_config(config, overrides or ())
     if plan:
-        raise typer.Exit(_show_plan(wanted, as_json))
+        elsewhere = None if sandbox == "bubblewrap" else sandbox
+        given = {"--out": out, "--sandbox": elsewhere, "--image": image, "--runtime": runtime, "--ray-address": address}
+        raise typer.Exit(_show_plan(config, overrides or (), as_json, given))
     from selfplay.commands.default_out import default_out
     from selfplay.commands.training.plan import refuse_impossible
     from selfplay.commands.training.request import TrainOrder
     from selfplay.commands.training.run import run_training
+    from selfplay.loop.config import load_config
     from selfplay.report.progress import LiveWatcher
     from selfplay.report.scalars import require_tensorboard
     from selfplay.sandbox import Isolation
 
+    wanted = load_config(config, overrides or ())
     refuse_impossible(wanted)
     if wanted.tensorboard:
         require_tensorboard()
@@ -68,8 +68,14 @@ def train(
         print_line(f"{done}; {where}; metrics in {order.out}/metrics.jsonl")
 
 
-def _show_plan(config: "TrainConfig", as_json: bool) -> int:
-    """Print the plan. Returns the exit code: 1 if it does not fit."""
+def _show_plan(name: str, overrides: Sequence[str], as_json: bool, given: Mapping[str, object]) -> int:
+    """Print the plan. `given`: the options of what a plan does not start, None where they are not given. Returns the
+    exit code: 1 if it does not fit."""
+    for option, value in given.items():
+        refuse(value is not None, option, "makes no sense with --plan, which starts nothing")
+    from selfplay.loop.config import load_config
+
+    config = load_config(name, overrides)
     from selfplay.commands.training.plan import planned
     from selfplay.report.plan import plan_page
 

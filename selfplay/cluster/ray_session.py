@@ -70,9 +70,11 @@ def _here() -> None:
 def _init(address: str, **options: Any) -> None:
     """Start or join Ray. It sets a handler of SIGTERM that exits at once; the process's own is kept, if it has one."""
     before = signal.getsignal(signal.SIGTERM)
-    ray.init(address, log_to_driver=False, logging_level=logging.ERROR, **options)
-    if callable(before) and threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGTERM, before)
+    try:
+        ray.init(address, log_to_driver=False, logging_level=logging.ERROR, **options)
+    finally:
+        if callable(before) and threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGTERM, before)
 
 
 def _refuse_too_small(wanted: Cluster, found: dict[str, Any]) -> None:

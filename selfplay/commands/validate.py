@@ -20,10 +20,12 @@ from selfplay.sandbox.retry import again
 from selfplay.validators import Thresholds, Validation, validate
 from selfplay.workbench import RunCache, Workbench
 
-ORIGINAL, SANDBOX = "original", "sandbox"
-"""The names of the verdicts on a bug that could not be checked: its original cannot be built again, or its checks kept
-losing their sandbox."""
-IMPORTED = "it was imported, not made by an episode: `selfplay solve RUN --policy gold` and `empty` check it"
+ORIGINAL, SANDBOX, IMPORTED = "original", "sandbox", "imported"
+"""The names of the verdicts on a bug that could not be checked: its original cannot be built again, its checks kept
+losing their sandbox, or no episode made it."""
+SOLVE = "it was imported, not made by an episode: `selfplay solve RUN --policy gold` and `empty` check it"
+
+UNCHECKED = (ORIGINAL, SANDBOX, IMPORTED)
 
 
 @dataclass(frozen=True)
@@ -32,8 +34,9 @@ class Revalidated:
 
     `verdicts` may begin or end with an extra one: `files` (the bug's files are damaged or not those of its record),
     `original` (the repository it was planted in cannot be built again, so that nothing could be run),
-    `sandbox` (its checks kept losing their sandbox, which says nothing about the bug) or `record` (tests behave
-    differently from the record; newly flaky ids are ignored).
+    `sandbox` (its checks kept losing their sandbox, which says nothing about the bug), `imported` (from a dataset,
+    whose bugs have nothing that could be checked again) or `record` (tests behave differently from the record; newly
+    flaky ids are ignored).
     """
 
     id: str
@@ -46,13 +49,13 @@ class Revalidated:
     @property
     def unchecked(self) -> str:
         """Why the bug could not be checked; empty if it was."""
-        return next((verdict.reason for verdict in self.verdicts if verdict.check in (ORIGINAL, SANDBOX)), "")
+        return next((verdict.reason for verdict in self.verdicts if verdict.check in UNCHECKED), "")
 
     @property
     def state(self) -> str:
         """In words."""
         if self.unchecked:
-            return f"could not be checked: {self.unchecked}"
+            return "could not be checked"
         return "valid" if self.valid else "not valid"
 
     def to_json(self) -> dict[str, Any]:
@@ -105,7 +108,7 @@ def revalidate(path: Path, backend: Backend, workers: int = 1, *, trust: bool = 
             yield Revalidated(folder.name, (Verdict("files", False, error.message),))
             continue
         if bug.imported:
-            yield Revalidated(folder.name, (Verdict("files", False, IMPORTED),))
+            yield Revalidated(folder.name, (Verdict(IMPORTED, False, SOLVE),))
             continue
         key = (bug.tree_hash, str(bug.environment))
         if key not in prepared and key not in missing:
@@ -136,21 +139,24 @@ def validate_bugs(
     *,
     trust: bool = False,
 ) -> Revalidation:
-    """As `revalidate`, with progress; `seen` gets each result as it comes. Ctrl-C ends it with what was found."""
-    found, total = list[Revalidated](), len(bug_folders(path))
+    """As `revalidate`, with progress, which tells each reason once; `seen` gets each result as it comes. Ctrl-C ends it
+    with what was found."""
+    found, total, said = list[Revalidated](), len(bug_folders(path)), {""}
     watcher.expect(total, f"checking {count(total, 'bug')}")
     try:
         for result in revalidate(path, backend, workers, trust=trust):
             found.append(result)
             seen(result)
-            watcher.done(f"{len(found)} of {total}: {result.id} {result.state}")
+            why = "" if result.unchecked in said else f": {result.unchecked}"  # many may have one reason
+            said.add(result.unchecked)
+            watcher.done(f"{len(found)} of {total}: {result.id} {result.state}{why}")
     except KeyboardInterrupt:
         return Revalidation(found, total - len(found))
     return Revalidation(sorted(found, key=lambda one: one.id))
 
 
 def _unplayed(job: _Job, error: SelfplayError) -> Revalidated:
-    return Revalidated(job.bug.id, (Verdict(SANDBOX, False, f"could not be played: {in_a_line(error)}"),))
+    return Revalidated(job.bug.id, (Verdict(SANDBOX, False, f"could not be played: {error.message}"),))
 
 
 def _checked(job: _Job, backend: Backend) -> Revalidated:

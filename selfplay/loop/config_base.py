@@ -10,7 +10,7 @@ PositiveInt = Annotated[int, Field(ge=1)]
 
 def _refuse_empty(written: str) -> str:
     if not written.strip():
-        raise ValueError("it is empty: leave the setting out, or give it a value")
+        raise ValueError("it is empty: give it a value, or leave it out if it has a default")
     return written
 
 

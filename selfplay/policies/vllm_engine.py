@@ -62,7 +62,7 @@ def why_no_seeds() -> str:
     return NO_SEEDS_ON_CPU if current_platform.is_cpu() else ""
 
 
-def _set_environment(options: VllmOptions) -> None:
+def set_environment(options: VllmOptions) -> None:
     """What vLLM takes from the environment, where the user did not set it."""
     os.environ.setdefault("VLLM_CPU_KVCACHE_SPACE", str(options.cache_gb))
     os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")
@@ -91,7 +91,7 @@ class VllmModel:
     @classmethod
     async def open(cls, path: str, options: VllmOptions = VllmOptions()) -> Self:
         """Start the engine (half a minute). Raises `ModelError`."""
-        _set_environment(options)
+        set_environment(options)
         vllm = imported("vllm", "vllm")
         from vllm.v1.engine.async_llm import AsyncLLM
 

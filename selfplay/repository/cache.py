@@ -14,6 +14,7 @@ from pathlib import Path
 
 import platformdirs
 
+from selfplay.errors import in_a_line
 from selfplay.formatting import Say
 from selfplay.repository.disk import VARIABLE, cache_error
 from selfplay.repository.errors import CacheError
@@ -51,7 +52,7 @@ def why_unusable(cache: Path) -> str:
     except OSError as error:
         code = error.errno or errno.EACCES
     told = cache_error(OSError(code, os.strerror(code)), cache)
-    return f"{told.message}. {told.hint}" if told else f"the cache folder {cache} cannot be used: {os.strerror(code)}"
+    return in_a_line(told) if told else f"the cache folder {cache} cannot be used: {os.strerror(code)}"
 
 
 def build_once(final: Path, build: Callable[[Path], None], waiting: Say) -> Path:

@@ -53,6 +53,10 @@ def test_what_solving_refuses(selfplay: Command, tmp_path: Path, options: tuple[
     ("command", "options", "said"),
     [
         ("eval", ("--stored", "--workers", 2), "'--workers': makes no sense with --stored"),
+        ("train", ("--plan", "--out", "x"), "'--out': makes no sense with --plan, which starts nothing"),
+        ("train", ("--plan", "--sandbox", "docker"), "'--sandbox': makes no sense with --plan"),
+        ("train", ("--plan", "--image", "x"), "'--image': makes no sense with --plan"),
+        ("train", ("--plan", "--ray-address", "a:1"), "'--ray-address': makes no sense with --plan"),
         (
             "solve",
             ("--policy", "openai:x", "--base-url", "http://a", "--option", "base_url=http://b"),

@@ -15,6 +15,7 @@ from run_fixtures import Command, Done
 
 from selfplay.artifact.files import write_atomically
 from selfplay.cli.failures import explained
+from selfplay.errors import SelfplayError
 from selfplay.formatting import shortened
 
 
@@ -309,4 +310,4 @@ def test_a_device_or_a_pipe_is_not_replaced_by_a_file(tmp_path: Path, link: bool
     with pytest.raises(SelfplayError) as refused:
         write_atomically(tmp_path / "link" if link else pipe, b"x")
     assert refused.value.message.endswith("is a device or a pipe, not a file") and refused.value.hint
-    assert pipe.is_fifo() and sorted(os.listdir(tmp_path)) == ["link", "pipe"]
+    assert pipe.is_fifo() and {path.name for path in tmp_path.iterdir()} == {"link", "pipe"}

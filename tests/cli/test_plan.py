@@ -51,7 +51,7 @@ def test_a_model_that_is_not_known_here(selfplay: Command) -> None:
 def test_a_context_beyond_the_model_s_is_refused_before_the_run(selfplay: Command, tmp_path: Path) -> None:
     out = tmp_path / "run"
     long = ("play.context=8193", "recipe.budget=9000")
-    for more in (("--plan",), ()):
-        done = selfplay("train", "tiny_cpu", *long, "--out", out, *more)
+    for more in (("--plan",), ("--out", out)):
+        done = selfplay("train", "tiny_cpu", *long, *more)
         assert done.code == 2 and "play.context is 8193, the context of smollm2 is 8192" in done.err
     assert not out.exists()

@@ -71,8 +71,8 @@ def test_a_fork_ends_at_once() -> None:
         os.read(reads, 1)
         os.kill(child, signal.SIGTERM)
         code = os.waitpid(child, 0)[1]
-        print("ready", flush=True)
         try:
+            print("ready", flush=True)
             time.sleep(60)
         except KeyboardInterrupt:
             print(os.WTERMSIG(code))

@@ -73,7 +73,7 @@ def test_only_settings_that_change_no_rollout_may_differ_when_a_run_is_resumed(t
         ("engine=transformers & play.memory=0.5", "there is no setting 'play.memory'"),
         ("seed=2026-99-99", "seed: a whole number is needed, not '2026-99-99'"),
         ("source=5", "source: a text is needed, not 5"),
-        ("test=''", "test: it is empty: leave the setting out, or give it a value"),
+        ("test=''", "test: it is empty: give it a value, or leave it out if it has a default"),
         ("setup=' '", "setup: it is empty"),
         ("source=''", "source: it is empty"),
         ("model=''", "model: it is empty"),

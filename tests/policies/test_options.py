@@ -1,13 +1,14 @@
 """Options that no model could be used with are refused before one is opened; an engine's answers that are none."""
 
 import asyncio
+import os
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from selfplay.agent.model import ModelError, Sampling
-from selfplay.policies.vllm_engine import VllmModel
+from selfplay.policies.vllm_engine import VllmModel, VllmOptions, set_environment
 from selfplay.rollout.players import UnknownPolicy, player_named
 
 
@@ -51,3 +52,17 @@ def test_an_answer_that_somebody_aborted_is_none() -> None:
     answer = SimpleNamespace(finish_reason="abort", token_ids=[5], logprobs=[{5: SimpleNamespace(logprob=-1.0)}])
     with pytest.raises(ModelError, match="vllm:m ended an answer: abort"):
         model._read(SimpleNamespace(outputs=[answer], prompt_token_ids=[1]), 0)
+
+
+@pytest.mark.parametrize(
+    ("cores", "given", "reserved"), [(2, None, "0"), (4, None, "0"), (5, None, None), (2, "1", "1")]
+)
+def test_on_few_cores_none_is_kept_for_the_scheduler(
+    monkeypatch: pytest.MonkeyPatch, cores: int, given: str | None, reserved: str | None
+) -> None:
+    name = "VLLM_CPU_NUM_OF_RESERVED_CPU"
+    environment = {} if given is None else {name: given}
+    monkeypatch.setattr(os, "environ", environment)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(cores)))
+    set_environment(VllmOptions())
+    assert environment.get(name) == reserved

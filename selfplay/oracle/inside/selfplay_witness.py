@@ -95,11 +95,11 @@ def shuffled(items, seed):
 def forgetter(root):
     """A function that forgets the lines of the repository's files that Python keeps once it has shown them. With them,
     whether a program reads a test, as asyncio does in its debug mode, would depend on the tests that failed before."""
-    kept = linecache.cache
+    kept, every, kind_of, text = linecache.cache, list, type, str
 
     def forget_lines():
-        for path in list(kept):
-            if path.startswith(root):
+        for path in every(kept):
+            if kind_of(path) is text and path.startswith(root):  # a program can put any key there
                 kept.pop(path, None)
 
     return forget_lines
@@ -116,6 +116,14 @@ def witness(say, order):
         def pytest_collection_modifyitems(self, items):
             if seed:
                 shuffled(items, seed)
+
+        @pytest.hookimpl(tryfirst=True)
+        def pytest_runtest_setup(self):
+            forget_lines()
+
+        @pytest.hookimpl(tryfirst=True)
+        def pytest_runtest_teardown(self):
+            forget_lines()
 
         @pytest.hookimpl(hookwrapper=True, tryfirst=True)
         def pytest_runtest_call(self, item):

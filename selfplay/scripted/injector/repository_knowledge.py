@@ -1,6 +1,6 @@
 """What the scripted injector learns about a repository before its first episode, by language."""
 
-from selfplay.formatting import Say, count
+from selfplay.formatting import Say, count, shortened
 from selfplay.repository import Prepared, Suite
 from selfplay.sandbox import Backend
 from selfplay.scripted.injector.sources import Sources, read_sources
@@ -23,5 +23,6 @@ def known_of(
     sources = read_sources(prepared.tree, prepared.language)
     if sources.unparsed:
         path, why = min(sources.unparsed.items())
-        say(f"left out: {count(len(sources.unparsed), 'file')} that cannot be parsed, first {path}: {why}")
+        files = count(len(sources.unparsed), "file of code or tests", "files of code or tests")
+        say(f"not read: {files} that cannot be parsed, first {shortened(ascii(path))}: {why}")
     return sources

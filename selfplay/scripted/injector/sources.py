@@ -78,7 +78,7 @@ class Sources:
         code, words, unparsed, functions = set(self.code), set[str](), dict[str, str](), list[tuple[str, str, int]]()
         for path in sorted(self.texts):
             tested = is_test_file(path)
-            if not tested and path not in code:
+            if not tested and (path not in code or _has_long_lines(self.texts[path])):
                 continue
             try:
                 source = self.source(path)
@@ -88,15 +88,18 @@ class Sources:
             if tested:
                 words |= {source.said(n) for n in walk(source.root) if n.type.endswith("identifier")}
             else:
-                functions += [(path, name, number) for name, number in _changeable(source, self.texts[path])]
+                functions += [(path, name, number) for name, number in _changeable(source)]
         places = (SourcePlace(*place, place[1].rsplit(".", 1)[-1] in words) for place in functions)
         return _Parsed(tuple(places), unparsed)
 
 
-def _changeable(source: Source, text: str) -> Iterator[tuple[str, int]]:
-    """The name and the number of each function that can be changed; none in a file with very long lines."""
-    if any(len(line) > LONGEST_LINE for line in text.split("\n")):
-        return
+def _has_long_lines(text: str) -> bool:
+    """Whether a file has lines that nobody writes by hand: nothing of it is changed."""
+    return any(len(line) > LONGEST_LINE for line in text.split("\n"))
+
+
+def _changeable(source: Source) -> Iterator[tuple[str, int]]:
+    """The name and the number of each function that can be changed."""
     for number, function in enumerate(source.functions()):
         length = last_line(function.node) - first_line(function.node) + 1
         enough = len(statements(function.body, source.grammar)) >= LEAST_STATEMENTS
