@@ -1,7 +1,7 @@
 """What vLLM on a few cores gains where none is kept free for its scheduler (`selfplay.policies.vllm_engine.FEW_CORES`).
 
 The same requests to SmolLM2-135M in two processes, one after the other: as vLLM sets itself up, and as selfplay does.
-`.venv-models/bin/python -m benchmarks.bench_engine_cores [--json]`; a minute and a half.
+`.venv-models/bin/python -m benchmarks.bench_engine_cores [--json]`; four to five minutes, half of them to start.
 """
 
 import argparse
@@ -46,14 +46,13 @@ def in_process(model: str, environment: dict[str, str]) -> dict[str, float]:
 
 async def measured(model: str) -> dict[str, float]:
     """Seconds for many prompts with one sampled token each, and for many answers to short prompts."""
+    from selfplay.agent.model import Sampling
     from selfplay.policies.vllm_engine import VllmModel, VllmOptions
 
     engine = await VllmModel.open(model, VllmOptions(dtype="float32", context=2048, cache_gb=2))
     numbers = random.Random(0)
 
     async def asked(prompts: int, length: int, answer: int) -> float:
-        from selfplay.agent.model import Sampling
-
         texts = [[numbers.randrange(100, 40_000) for _ in range(length)] for _ in range(prompts)]
         began = time.perf_counter()
         await asyncio.gather(*(engine.sample(text, Sampling(max_tokens=answer), ()) for text in texts))

@@ -1,4 +1,4 @@
-"""The application that all commands belong to, and what they share: the log, the version, exit codes."""
+"""The application that all commands belong to, and what they share: the log, the version, interrupts, exit codes."""
 
 import logging
 import os

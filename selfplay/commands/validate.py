@@ -20,12 +20,10 @@ from selfplay.sandbox.retry import again
 from selfplay.validators import Thresholds, Validation, validate
 from selfplay.workbench import RunCache, Workbench
 
-ORIGINAL, SANDBOX, IMPORTED = "original", "sandbox", "imported"
+UNCHECKED = ORIGINAL, SANDBOX, IMPORTED = "original", "sandbox", "imported"
 """The names of the verdicts on a bug that could not be checked: its original cannot be built again, its checks kept
 losing their sandbox, or no episode made it."""
 SOLVE = "it was imported, not made by an episode: `selfplay solve RUN --policy gold` and `empty` check it"
-
-UNCHECKED = (ORIGINAL, SANDBOX, IMPORTED)
 
 
 @dataclass(frozen=True)

@@ -50,11 +50,6 @@ class Sources:
     language: str
     texts: Mapping[str, str]
 
-    @cached_property
-    def code(self) -> tuple[str, ...]:
-        """The files of the product."""
-        return tuple(path for path in sorted(self.texts) if is_product(path) and not is_test_file(path))
-
     @property
     def places(self) -> tuple[SourcePlace, ...]:
         """The functions that can be changed, file by file."""
@@ -75,10 +70,10 @@ class Sources:
     @cached_property
     def _parsed(self) -> _Parsed:
         """Each file is parsed once: there may be thousands, and their trees are not kept."""
-        code, words, unparsed, functions = set(self.code), set[str](), dict[str, str](), list[tuple[str, str, int]]()
+        words, unparsed, functions = set[str](), dict[str, str](), list[tuple[str, str, int]]()
         for path in sorted(self.texts):
             tested = is_test_file(path)
-            if not tested and (path not in code or _has_long_lines(self.texts[path])):
+            if not tested and (not is_product(path) or _has_long_lines(self.texts[path])):
                 continue
             try:
                 source = self.source(path)
@@ -89,7 +84,7 @@ class Sources:
                 words |= {source.said(n) for n in walk(source.root) if n.type.endswith("identifier")}
             else:
                 functions += [(path, name, number) for name, number in _changeable(source)]
-        places = (SourcePlace(*place, place[1].rsplit(".", 1)[-1] in words) for place in functions)
+        places = (SourcePlace(path, name, number, name.rsplit(".", 1)[-1] in words) for path, name, number in functions)
         return _Parsed(tuple(places), unparsed)
 
 
