@@ -25,7 +25,7 @@ from selfplay.train.checks import check_head, check_packing
 from selfplay.train.errors import TrainError
 from selfplay.train.logprobs import CHUNK, token_logprobs
 from selfplay.train.lora import LoraOptions
-from selfplay.train.memory import give_back_freed_memory
+from selfplay.train.memory import map_large_blocks
 from selfplay.train.rows import PackedRow
 
 Precision = Literal["fp32", "bf16"]
@@ -138,7 +138,7 @@ def load_scorers(path: str | Path, options: ModelOptions, count: int) -> list[Sc
 def _loaded(path: str | Path, options: ModelOptions) -> Any:
     how = PACKED if options.attention == "packed" else options.attention
     if not torch.cuda.is_available():
-        give_back_freed_memory()
+        map_large_blocks()
     try:
         return AutoModelForCausalLM.from_pretrained(path, dtype=torch.float32, attn_implementation=how)
     except (OSError, ValueError, ImportError, RuntimeError) as error:

@@ -19,6 +19,7 @@ from torch.distributed.tensor import DTensor
 from torch.nn.utils import clip_grads_with_norm_, get_total_norm
 
 from selfplay.train.errors import StepRefused, TrainError
+from selfplay.train.memory import return_freed_memory
 from selfplay.train.model import Scorer, first_rank, sharded
 from selfplay.train.packing import Example, check_readable
 from selfplay.train.rows import PackedRow, rows
@@ -123,6 +124,8 @@ class Trainer:
         _sum_over_ranks(sums)
         found, trained = sums.tolist(), sum(example.trained for example in examples)
         norm = self._update(found[0], examples)
+        if self.scorer.device.type == "cpu":
+            return_freed_memory()
         entropy = found[1] / max(trained, 1)
         total, lr = sum(len(example.ids) for example in examples), self.optimizer.param_groups[0]["lr"]
         held, seconds = sum(len(row.ids) for row in mine), time.monotonic() - started

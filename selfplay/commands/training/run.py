@@ -173,16 +173,17 @@ async def _parts(
         async with on_cluster(order, runs, known, watcher) as parts:
             yield parts
         return
-    from selfplay.commands.training.local import LearnsHere, PlayedHere, SamplesHere
+    from selfplay.commands.training.local import LearnsHere, OneThread, PlayedHere, SamplesHere
     from selfplay.commands.training.update import Learner
 
     try:
         await player.open(watcher.say)
         watcher.say(f"loading {order.config.model} to train it")
-        learner = await asyncio.to_thread(Learner, order.config, order.out)
+        thread = OneThread()
+        learner = await thread.run(Learner, order.config, order.out)
         places = player.episodes or injecting.workers.count
         here = {name: _knowing(one, known) for name, one in runs.items()}
-        yield TrainingParts(PlayedHere(here, places), SamplesHere(player), LearnsHere(learner))
+        yield TrainingParts(PlayedHere(here, places), SamplesHere(player), LearnsHere(learner, thread))
     finally:
         await player.close()
 

@@ -53,24 +53,45 @@ def test_attention_is_computed_once_where_it_is_kept(
     assert (found[ATTENTION, 0], found["aten::mm", 64], found["aten::mm", 16]) == (attention, gates, keys)
 
 
-def test_freed_memory_goes_back() -> None:
-    """In a process of its own: ten blocks of 10 MB, the last of which is kept after the others are freed. glibc's own
-    limit rose to 30 MB with the first block freed, so the ten come from the heap, which the last one holds open."""
-    program = """
+RESIDENT = """
 import sys, torch
-from selfplay.train.memory import give_back_freed_memory
-if sys.argv[1:]:
-    assert give_back_freed_memory()
+from concurrent.futures import ThreadPoolExecutor
+from selfplay.train.memory import map_large_blocks, return_freed_memory
 def resident():
     return int(open("/proc/self/statm").read().split()[1]) * 4096 / 1e6
+"""
+
+
+def grown(program: str, *given: str) -> float:
+    """The megabytes that a process of its own prints."""
+    argv = [sys.executable, "-c", RESIDENT + program, *given]
+    return float(subprocess.run(argv, capture_output=True, text=True, check=True, timeout=200).stdout)
+
+
+def test_large_blocks_go_back_at_once() -> None:
+    """Ten blocks of 10 MB, the last of which is kept after the others are freed. glibc's own limit rose to 30 MB with
+    the first block freed, so the ten come from the heap, which the last one holds open."""
+    program = """
+if sys.argv[1:]:
+    assert map_large_blocks()
 torch.ones(7_500_000)
 before = resident()
 kept = [torch.ones(2_500_000) for _ in range(10)][-1]
 print(resident() - before)
 """
-    argv = [sys.executable, "-c", program]
-    grown = [
-        float(subprocess.run([*argv, *more], capture_output=True, text=True, check=True, timeout=200).stdout)
-        for more in ((), ("fixed",))
-    ]
-    assert grown[0] > 90 and grown[1] < 20
+    assert grown(program) > 90 and grown(program, "mapped") < 20
+
+
+def test_smaller_blocks_go_back_when_asked() -> None:
+    """Thirty blocks of 4 MB in another thread, the last of which is kept: its heap keeps the 120 MB."""
+    program = """
+assert map_large_blocks()
+thread = ThreadPoolExecutor(1)
+thread.submit(torch.ones, 1).result()
+before = resident()
+kept = thread.submit(lambda: [torch.ones(1_000_000) for _ in range(30)][-1]).result()
+if sys.argv[1:]:
+    return_freed_memory()
+print(resident() - before)
+"""
+    assert grown(program) > 90 and grown(program, "asked") < 20
