@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, replace
 from selfplay.oracle.behaviour.call_runner import Calls
 from selfplay.oracle.behaviour.probe_runner import Bench
 from selfplay.oracle.behaviour.stored_behaviour import choose
-from selfplay.oracle.behaviour.traced_calls import changed_lines
 
 SCENARIO = "selfplay_s"
 """Prefix of the names of scenario modules in calls."""
@@ -40,7 +39,7 @@ class TriedCalls:
     def lines(self, names: Collection[str]) -> dict[str, str]:
         """The lines of the changed functions that run in these calls."""
         calls = only(replace(self.calls, sources=self.names), names)
-        found = self.bench.call(calls, traced=changed_lines(self.bench.task)) if names else {}
+        found = self.bench.lines(calls) if names else {}
         return {name: found.get(name, {}).get(f"{name}/lines", "") for name in names}
 
 

@@ -12,8 +12,9 @@ from selfplay.oracle.behaviour.events import OWN, Event, areas, paths_of_tests
 from selfplay.oracle.behaviour.recording import NAMES, drawn_names, in_names
 from selfplay.oracle.behaviour.signed import BrokenRecord, Signed, read_signed
 from selfplay.oracle.world import Task
-from selfplay.sandbox import WORKDIR, Backend, Limits
+from selfplay.sandbox import Backend, Limits
 from selfplay.untrusted_json import AnswerError, answer
+from selfplay.workbench.files import TestFile
 from selfplay.workbench.running import RunRequest, run_tests
 
 SECONDS = 1.0
@@ -62,21 +63,22 @@ class Caller:
 
     def make(
         self, calls: Calls, diffs: Sequence[str], place: CallContext = BARE, hash_seed: str = "0",
-        traced: Mapping[str, Sequence[int]] = MappingProxyType({}), again: float = 0.0,
+        marked: Mapping[str, TestFile] = MappingProxyType({}), again: float = 0.0,
     ) -> Called:  # fmt: skip
         """Make the calls in order, since one may change what later ones return. Raises `SandboxError`.
 
-        `again`: core seconds for repeating the quick calls; a changed outcome is recorded as `AGAIN`. `traced`: file ->
-        first lines of functions whose executed lines are recorded as the outcome `lines`; only for the original."""
+        `again`: core seconds for repeating the quick calls; a changed outcome is recorded as `AGAIN`. `marked`: files
+        whose executed lines are recorded as the outcome `lines` (`line_marks.py`); only for the original."""
         names = drawn_names()
         key, record = secrets.token_hex(32), f"/tmp/tmp{secrets.token_hex(4)}"
-        order = {**self._order(calls, place, traced, names), "record": record, "own": [*OWN, record], "again": again}
+        order = {**self._order(calls, place, names), "record": record, "own": [*OWN, record], "again": again,
+                 "marked": bool(marked)}  # fmt: skip
         program = inside.apart(f"{_SOURCE}\nselfplay_caller()\n", "__main__", file=place.argv[0] or "<string>")
         world = place.world(self.task.world)
         request = RunRequest(
             world, place.script(world, calls.python, program, hash_seed), "", self.seconds, self.limits,
-            diffs=tuple(diffs), restore=self.task.artifact.test_files, stdin=f"{key}{json.dumps(order)}".encode(),
-            read=(record,), alone=True,
+            diffs=tuple(diffs), restore=self.task.artifact.test_files, files=marked,
+            stdin=f"{key}{json.dumps(order)}".encode(), read=(record,), alone=True,
         )  # fmt: skip
         run = run_tests(self.backend, request)
         try:
@@ -86,9 +88,7 @@ class Caller:
             return Called(seconds=run.seconds)
         return Called(found if ended else {}, events, run.seconds)
 
-    def _order(
-        self, calls: Calls, place: CallContext, traced: Mapping[str, Sequence[int]], names: Mapping[str, str]
-    ) -> dict[str, object]:
+    def _order(self, calls: Calls, place: CallContext, names: Mapping[str, str]) -> dict[str, object]:
         """The input of the caller program."""
         artifact = self.task.artifact
         return {
@@ -97,7 +97,6 @@ class Caller:
             "given": {old: names[old] for old in NAMES}, "argv": list(place.argv), "terminal": bool(place.home),
             "script": place.main, "recursion": place.recursion, "seconds": self.each, "ends": list(self.ends),
             "tests": areas(paths_of_tests(artifact.test_files, (artifact.bug_inject,))),
-            "traced": {f"{WORKDIR}/{path}": list(lines) for path, lines in traced.items()},
             "calls": [[name, source] for name, source in calls.sources.items()],
         }  # fmt: skip
 

@@ -65,20 +65,21 @@ def observed_calls(bench: Bench, shown: Entered, scenarios: Mapping[str, Scenari
     tried.add((*varied_calls(telling, known, 2 * TRIED_CALLS, seed + 1),
                *all_novel(telling, tests, 2 * NOVEL_CALLS, seed + 1)))  # fmt: skip
     made = {name: tried.names[name] for name in tried.telling() if name not in of_tests}
-    lines = tried.lines(made.keys() - {*steps})
+    shown_wrong = [name for name in tried.telling() if name in of_tests]
+    ran = tried.lines({*made, *shown_wrong})
+    lines = {name: ran[name] for name in made if name not in steps}
     groups = {name: f"{lines[name]} {shape_of(made[name])}" if name in lines else by_call[made[name]].test
               for name in by_novelty(made, seen)}  # fmt: skip
     novel = {name for name, call in made.items() if (by_call[call].novel if name in steps else is_novel(call, tests))}
     groups = without_accidents(groups, tried.first, of_tests)
-    ran = set(tried.lines([name for name in tried.telling() if name in of_tests]).values())
-    kinds = strata({name: made[name] for name in groups if name in lines}, lines, seen, ran)
+    kinds = strata({name: made[name] for name in groups if name in lines}, lines, seen,
+                   {ran[name] for name in shown_wrong})  # fmt: skip
     kept = _kept(bench, tried, groups, novel, kinds)
     if len(kept.calls.sources) < ENOUGH:
         return kept
     guards = lasting(find_guards(tried, of_tests, beside, tests, seed), tried, kept.calls)
     changed = changed_statements(bench.task)
-    run = tried.lines(kept.calls.sources.keys()).values() if changed else ()
-    return replace(kept, guards=guards, reached=reached(changed, run))
+    return replace(kept, guards=guards, reached=reached(changed, [ran[name] for name in kept.calls.sources]))
 
 
 def _kept(

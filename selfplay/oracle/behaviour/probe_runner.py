@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from types import MappingProxyType
 
 from selfplay.oracle.behaviour.call_runner import Caller, Calls
 from selfplay.oracle.behaviour.contexts import BARE, CallContext
 from selfplay.oracle.behaviour.events import Event
+from selfplay.oracle.behaviour.line_marks import marked_files
 from selfplay.oracle.behaviour.recording import Recording
 from selfplay.oracle.behaviour.stored_behaviour import Outcomes
 from selfplay.oracle.behaviour.traced_calls import ENTERED_FILE, Entered, read_entered, watching
@@ -54,12 +54,20 @@ class Bench:
 
     def call(
         self, calls: Calls, diffs: Sequence[str] = (), place: CallContext = BARE, hash_seed: str = "0",
-        traced: Mapping[str, Sequence[int]] = MappingProxyType({}), again: float = 0.0,
+        again: float = 0.0,
     ) -> Outcomes:  # fmt: skip
         """Make the calls; returns their outcomes."""
-        called = self._caller.make(calls, diffs, place, hash_seed, traced, again)
-        self.events += [event for event in called.events if not (traced and event[0] == "tracing")]
+        called = self._caller.make(calls, diffs, place, hash_seed, again=again)
+        self.events += called.events
         return called.outcomes
+
+    def lines(self, calls: Calls) -> Outcomes:
+        """Make the calls of the original; returns the lines of the changed functions that run in each."""
+        return self._caller.make(calls, (), marked=self._marked).outcomes
+
+    @cached_property
+    def _marked(self) -> Mapping[str, TestFile]:
+        return marked_files(self.task)
 
     @cached_property
     def _caller(self) -> Caller:

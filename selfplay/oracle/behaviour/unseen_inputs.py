@@ -10,14 +10,46 @@ import random
 import re
 import string
 from collections.abc import Sequence
+from functools import cached_property, lru_cache
 
 from selfplay.oracle.behaviour.call_probes import LONGEST, constant, get_input, places, set_input, value_of
 from selfplay.oracle.behaviour.literals import cut_cases, inputs
 from selfplay.oracle.rewriting.python_trees import Function
 
 _WORD = re.compile(r"[A-Za-z0-9]+")
+_LEAST_WORD = 4
 _FILLED, _TURNED, _KEPT = 0.5, 0.25, 0.4
 """Probabilities: an empty container gets an item, a truth value becomes a number of the same truth, a word stays."""
+
+
+class ShownText:
+    """The text of the tests. What it lacks is asked for thousands of times."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._beyond = dict[int, list[int]]()
+
+    @cached_property
+    def _lower(self) -> str:
+        return self.text.lower()
+
+    @cached_property
+    def _pieces(self) -> set[str]:
+        return {self._lower[at : at + _LEAST_WORD] for at in range(len(self._lower) - _LEAST_WORD + 1)}
+
+    def has_word(self, word: str) -> bool:
+        """Whether it contains this word of small letters, at least `_LEAST_WORD` of them."""
+        return word[:_LEAST_WORD] in self._pieces and word in self._lower
+
+    def numbers_beyond(self, least: int) -> list[int]:
+        """Some larger numbers, close to this one, that it does not contain."""
+        if least not in self._beyond:
+            near = (one for one in range(least + 1, least + 20_000) if str(one) not in self.text)
+            self._beyond[least] = [one for one, _ in zip(near, range(12), strict=False)] or [least + 20_011]
+        return self._beyond[least]
+
+
+shown_text = lru_cache(maxsize=4)(ShownText)
 
 
 class Novel:
@@ -25,7 +57,7 @@ class Novel:
     tests' text."""
 
     def __init__(self, shown: str, chance: random.Random) -> None:
-        self.chance, self._shown = chance, shown
+        self.chance, self._shown = chance, shown_text(shown)
         self._given = dict[tuple[type, object], object]()
         self._words = dict[str, str]()
 
@@ -51,14 +83,13 @@ class Novel:
 
     def _number(self, least: int) -> int:
         """A larger number, close to it, that does not occur in the tests."""
-        near = (one for one in range(least + 1, least + 20_000) if str(one) not in self._shown)
-        return self.chance.choice([one for one, _ in zip(near, range(12), strict=False)] or [least + 20_011])
+        return self.chance.choice(self._shown.numbers_beyond(least))
 
     def _text(self, text: str) -> str:
         """The text with some words replaced, so that it does not occur in the tests as a whole; punctuation, case and
         repetitions stay."""
         made = _WORD.sub(lambda found: self._among(found[0], _KEPT), text)
-        return made if made not in self._shown else _WORD.sub(lambda found: self._among(found[0], 0.0), text)
+        return made if made not in self._shown.text else _WORD.sub(lambda found: self._among(found[0], 0.0), text)
 
     def _among(self, word: str, kept: float) -> str:
         """A replacement of this word, always the same one; with probability `kept`, the word itself."""
@@ -71,8 +102,8 @@ class Novel:
         if word.isdigit():
             return str(self._number(int(word[:6])))
         while True:
-            made = "".join(self.chance.choices(string.ascii_lowercase, k=max(4, min(len(word), 9))))
-            if made not in self._shown.lower():
+            made = "".join(self.chance.choices(string.ascii_lowercase, k=max(_LEAST_WORD, min(len(word), 9))))
+            if not self._shown.has_word(made):
                 return made.upper() if word.isupper() else made.capitalize() if word[0].isupper() else made
 
 
@@ -99,7 +130,7 @@ def all_novel(calls: Sequence[str], shown: str, most: int, seed: int) -> list[st
 
 
 def _renewed(call: str, novel: Novel, chance: random.Random) -> str:
-    tree = copy.deepcopy(ast.parse(call, mode="eval").body)
+    tree = ast.parse(call, mode="eval").body
     for parent, name, at in [*places(tree)]:
         node = get_input(parent, name, at)
         value = value_of(node)

@@ -1,4 +1,4 @@
-"""Helpers around a call of the program: processor waiting time, running coroutines to their end, and tracing lines."""
+"""Helpers around a call of the program: processor waiting time, running coroutines to their end, numbers as text."""
 
 
 def selfplay_waited():
@@ -51,22 +51,3 @@ def selfplay_ranges(lines):
         else:
             found.append([line, line])
     return " ".join("%d-%d" % (first, last) if first < last else str(first) for first, last in found)
-
-
-def selfplay_tracer(lines, traced):
-    """A trace function that collects the executed lines of the changed functions; None if `traced` is empty. `traced`:
-    file -> first lines of its functions; an empty list means all functions."""
-    if not traced:
-        return None
-
-    def inner(frame, event, value):
-        if event == "line":
-            lines.add(frame.f_lineno)
-        return inner
-
-    def outer(frame, event, value):
-        code = frame.f_code
-        firsts = traced.get(code.co_filename)
-        return inner if firsts is not None and (not firsts or code.co_firstlineno in firsts) else None
-
-    return outer

@@ -108,8 +108,12 @@ def selfplay_call(order, say, events, seen, waited):
     import time
 
     lines, said, quick, now = set(), [0], [], time.process_time
-    ranges, trace = selfplay_ranges, selfplay_tracer(lines, order["traced"])
-    outcomes = selfplay_outcomes(order, seen, lines, trace, selfplay_limits(order, waited))
+    ranges, marked = selfplay_ranges, order["marked"]
+    outcomes = selfplay_outcomes(order, seen, lines, selfplay_limits(order, waited))
+    if marked:
+        import builtins
+
+        builtins.selfplay_line = lines.add
     place = order["argv"][0] or "<stdin>"
 
     def call(name, source, space):
@@ -117,7 +121,7 @@ def selfplay_call(order, say, events, seen, waited):
         texts = outcomes(code, space)
         if now() - begun < QUICK:
             quick.append((name, code, texts))
-        if trace:
+        if marked:
             say("%s/lines" % name, ranges(lines))
         tell_all(name, texts)
 
@@ -182,14 +186,13 @@ def selfplay_limits(order, waited):
     return start, stop, Slow
 
 
-def selfplay_outcomes(order, seen, lines, trace, limits):
+def selfplay_outcomes(order, seen, lines, limits):
     """The function that evaluates a call: its plain value or exception type, what a scenario has `seen`, what it wrote.
-    `lines`: those of the traced file that ran are collected in it."""
+    It empties `lines` first, in which marked files collect what runs."""
     import io
-    import sys
 
     start, stop, slow = limits
-    files, made, printed, plain, tell = [], io.StringIO, [""], selfplay_plain, sys.settrace
+    files, made, printed, plain = [], io.StringIO, [""], selfplay_plain
     place = order["argv"][0] or "<stdin>"
     printing, read = selfplay_printed(bool(order["script"]) and place.rpartition(".")[0] + ".log")
     ended = selfplay_ender(start, stop)
@@ -201,13 +204,9 @@ def selfplay_outcomes(order, seen, lines, trace, limits):
     def value_of(code, space):
         printing()
         start()
-        if trace:
-            tell(trace)
         try:
             return plain(ended(eval(code, dict(space, selfplay_file=file))), 5)
         finally:
-            if trace:
-                tell(None)
             stop()
             printed[:] = [read()]
 

@@ -112,7 +112,7 @@ def recorded(folder: Path, calls: list[list[str]], **order: object) -> Signed:
     key, record = "k" * 64, folder / f"record-{len(list(folder.iterdir()))}"
     told = {
         "record": str(record), "paths": [str(folder)], "modules": {"shop": "m"}, "seconds": 0.7, "calls": calls,
-        "traced": {}, "helpers": {}, "given": {}, "argv": [""], "terminal": False, "recursion": 0, "script": "",
+        "marked": False, "helpers": {}, "given": {}, "argv": [""], "terminal": False, "recursion": 0, "script": "",
         "again": 0,
         "root": str(folder), "tests": [], "own": [], "ends": [], **order,
     }  # fmt: skip
