@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 
@@ -45,12 +45,18 @@ Played = Finished | SetAside | str
 
 def missing(run: SolverRun, pool: Curriculum, bugs: Sequence[ReadyBug], attempts: int) -> list[Job]:
     """The attempts that are neither stored nor set aside yet, bug by bug."""
-    done, aside = pool.attempts.finished(run.policy), pool.lost.unplayed()
+    by_id = {ready.bug.id: ready for ready in bugs}
+    return [(by_id[bug], number) for bug, number in unfinished(pool, run.policy, by_id, attempts)]
+
+
+def unfinished(pool: Curriculum, policy: str, bugs: Iterable[str], attempts: int) -> list[tuple[str, int]]:
+    """(bug, number) of the attempts at these bugs that are neither stored nor set aside yet, bug by bug."""
+    done, aside = pool.attempts.finished(policy), pool.lost.unplayed()
     return [
-        (ready, number)
-        for ready in bugs
+        (bug, number)
+        for bug in bugs
         for number in range(attempts)
-        if (ready.bug.id, number) not in done and attempt_job_name(ready.bug.id, run.policy, number) not in aside
+        if (bug, number) not in done and attempt_job_name(bug, policy, number) not in aside
     ]
 
 

@@ -17,7 +17,7 @@ from selfplay.artifact import ArtifactError, Bug
 from selfplay.artifact.environment import recorded_environment
 from selfplay.commands import cleanup
 from selfplay.commands.attemptable_bugs import ready_bugs
-from selfplay.commands.attempts import AttemptPlay, missing, play_attempts
+from selfplay.commands.attempts import AttemptPlay, missing, play_attempts, unfinished
 from selfplay.commands.limited_lines import MOST_LINES
 from selfplay.commands.promoting import promoted
 from selfplay.commands.ranges import refuse_outside
@@ -101,7 +101,8 @@ def run_solve(order: SolveOrder, backend: Backend, watcher: SolveWatcher) -> dic
             settle_attempts(pool, order.name or player.name, player, 0 if order.bugs else order.attempts)
         runner = stack.enter_context(asyncio.Runner())
         stack.callback(lambda: runner.run(player.close()))
-        runner.run(player.open(watcher.say))
+        if unfinished(pool, order.name or player.name, wanted or pool.orders(), order.attempts):
+            runner.run(player.open(watcher.say))  # before everything that takes long: it fails early
         known, failed = read_summary(order.run), list[SelfplayError]()
         ready, why = 0, list[str]()
         try:

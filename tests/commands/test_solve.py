@@ -20,14 +20,15 @@ from selfplay.agent.actions import Call
 from selfplay.agent.trajectory import load as load_trajectory
 from selfplay.artifact import load, load_bug
 from selfplay.commands import attemptable_bugs
-from selfplay.commands.solve import solve_pool
-from selfplay.curriculum import Attempt, Curriculum, open_curriculum
+from selfplay.commands.solve import SolveOrder, run_solve, solve_pool
+from selfplay.curriculum import Attempt, Curriculum, CurriculumError, open_curriculum
 from selfplay.curriculum.summary import summarise
 from selfplay.oracle.leak_audit.audit import Audit
 from selfplay.repository import Prepared, rebuild
 from selfplay.roles.role import Role
 from selfplay.roles.solver import SOLVER
 from selfplay.roles.solver.task import SolverTask
+from selfplay.rollout.scripted_player import ScriptedPlayer
 from selfplay.rollout.solver import SolverRun
 from selfplay.sandbox import Backend
 from selfplay.sandbox.admission import SandboxPool
@@ -102,6 +103,33 @@ def test_the_same_command_again_plays_nothing_and_more_attempts_go_on(
     assert f"{other} is left out" in done.err  # named, and nothing else is lost
     own = [a.number for a in attempts(run) if a.bug == bug]
     assert own == [0, 1, 2] and [a for a in attempts(run) if a.bug == bug][:2] == [a for a in before if a.bug == bug]
+
+
+def test_a_player_without_anything_to_do_is_not_opened(
+    selfplay: Command, solved: tuple[Path, Done], tmp_path: Path, backend: Backend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An engine takes half a minute to open."""
+
+    async def refused(self: ScriptedPlayer, say: Callable[[str], None]) -> None:
+        raise CurriculumError("opened")
+
+    monkeypatch.setenv("SELFPLAY_CACHE", str(selfplay.cache))
+    monkeypatch.setattr(ScriptedPlayer, "open", refused)
+    run, quiet = Path(shutil.copytree(solved[0], tmp_path / "run")), Quiet()
+    bugs = tuple(sorted({a.bug for a in attempts(run) if ".o2." not in a.bug}))
+    run_solve(SolveOrder(run, 2, "naive", bugs=bugs), backend, quiet)
+    with pytest.raises(CurriculumError, match="opened"):
+        run_solve(SolveOrder(run, 3, "naive", bugs=bugs), backend, quiet)
+
+
+class Quiet:
+    """A watcher that tells nobody."""
+
+    def say(self, line: str) -> None: ...
+
+    def expect(self, total: int, doing: str = "") -> None: ...
+
+    def attempt(self, attempt: Attempt) -> None: ...
 
 
 @pytest.mark.slow
