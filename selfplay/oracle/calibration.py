@@ -17,7 +17,7 @@ from selfplay.oracle.errors import OracleError
 from selfplay.oracle.rewriting.instrument import Instrumented
 from selfplay.workbench.files import TestFile
 
-FORMAT = 11
+FORMAT = 12
 """Version of a stored calibration; calibrations of other versions are made again."""
 
 
@@ -106,7 +106,7 @@ class Calibration:
                 "novel": sorted(shown.novel), "kinds": {kind: [*names] for kind, names in shown.kinds.items()},
                 "right": stored.plain_outcomes(shown.right), "wrong": stored.plain_outcomes(shown.wrong),
                 "guards": stored.calls(shown.guards.calls), "guarded": stored.plain_outcomes(shown.guards.right),
-                "reached": [*shown.reached],
+                "reached": [*shown.reached], "hash_seed": shown.hash_seed,
             },
         }  # fmt: skip
 
@@ -199,6 +199,6 @@ def _calibration(value: dict[str, Any]) -> Calibration:
             {stored.text(kind): stored.texts(names) for kind, names in shown["kinds"].items()},
             stored.outcomes_of(shown["right"]), stored.outcomes_of(shown["wrong"]),
             Guards(stored.calls_of(shown["guards"]), stored.outcomes_of(shown["guarded"])),
-            stored.pair(shown["reached"]),
+            stored.pair(shown["reached"]), stored.count(shown["hash_seed"]),
         ),
     )  # fmt: skip

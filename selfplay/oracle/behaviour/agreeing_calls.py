@@ -14,7 +14,7 @@ from selfplay.formatting import count
 from selfplay.oracle.behaviour.call_probes import target_of, varied_calls
 from selfplay.oracle.behaviour.call_results import SCENARIO, TriedCalls, only
 from selfplay.oracle.behaviour.call_runner import Calls
-from selfplay.oracle.behaviour.contexts import any_hashes, users_place
+from selfplay.oracle.behaviour.contexts import users_place
 from selfplay.oracle.behaviour.probe_runner import OTHER_SEED
 from selfplay.oracle.behaviour.stored_behaviour import GONE, SLOW, Guards, Outcomes, without_accidents
 from selfplay.oracle.behaviour.unseen_inputs import all_novel
@@ -43,9 +43,11 @@ def find_guards(tried: TriedCalls, of_tests: Collection[str], beside: Sequence[s
     return _lasting(Guards(calls, {name: {**tried.first, **other.first}[name] for name in sources}), again)
 
 
-def lasting(guards: Guards, tried: TriedCalls, calls: Calls) -> Guards:
+def lasting(guards: Guards, tried: TriedCalls, calls: Calls, hash_seed: int) -> Guards:
     """The guards whose outcome stays the same after these calls in one process."""
-    return _lasting(guards, tried.bench.call(joined(calls, guards.calls), hash_seed=any_hashes())) if guards else guards
+    if not guards:
+        return guards
+    return _lasting(guards, tried.bench.call(joined(calls, guards.calls), hash_seed=str(hash_seed)))
 
 
 def _lasting(guards: Guards, outcomes: Outcomes) -> Guards:

@@ -10,7 +10,7 @@ from selfplay.oracle.behaviour.borrowed import helped
 from selfplay.oracle.behaviour.call_probes import by_novelty, shape_of, varied_calls
 from selfplay.oracle.behaviour.call_results import TriedCalls, only
 from selfplay.oracle.behaviour.call_runner import AGAIN_SECONDS, Calls
-from selfplay.oracle.behaviour.contexts import any_hashes, users_place
+from selfplay.oracle.behaviour.contexts import drawn_hash_seed, users_place
 from selfplay.oracle.behaviour.input_kinds import ENOUGH_OF_A_KIND, lacking, strata
 from selfplay.oracle.behaviour.line_reach import changed_statements, reached
 from selfplay.oracle.behaviour.probe_runner import OTHER_SEED, Bench
@@ -46,7 +46,7 @@ class Scenario:
 def observed_calls(bench: Bench, shown: Entered, scenarios: Mapping[str, Scenario], tests: str) -> Behaviour:
     """Try calls made from the tests' calls, then calls made from those that show the bug, and scenarios. `tests`: the
     text of all tests."""
-    seed = secrets.randbits(64)
+    seed, hash_seed = secrets.randbits(64), drawn_hash_seed()
     texts = original_texts(bench.task.world, [*shown.helpers.values()])
     ordered = shown.ordered(SEEN, bench.oracle.fail_to_pass, seed)
     tests_of = {shown.modules[module]: texts.get(path, "") for module, path in shown.helpers.items()}
@@ -74,10 +74,10 @@ def observed_calls(bench: Bench, shown: Entered, scenarios: Mapping[str, Scenari
     groups = without_accidents(groups, tried.first, of_tests)
     kinds = strata({name: made[name] for name in groups if name in lines}, lines, seen,
                    {ran[name] for name in shown_wrong})  # fmt: skip
-    kept = _kept(bench, tried, groups, novel, kinds)
+    kept = _kept(bench, tried, groups, novel, kinds, hash_seed)
     if len(kept.calls.sources) < ENOUGH:
         return kept
-    guards = lasting(find_guards(tried, of_tests, beside, tests, seed), tried, kept.calls)
+    guards = lasting(find_guards(tried, of_tests, beside, tests, seed), tried, kept.calls, hash_seed)
     changed = changed_statements(bench.task)
     return replace(kept, guards=guards, reached=reached(changed, [ran[name] for name in kept.calls.sources]))
 
@@ -88,6 +88,7 @@ def _kept(
     groups: Mapping[str, str],
     novel: Collection[str],
     kinds: Mapping[str, Sequence[str]],
+    hash_seed: int,
 ) -> Behaviour:
     """The calls among these whose outcome stays the same in a user's place, without the calls between them, and after
     many repetitions; some of each kind."""
@@ -99,11 +100,11 @@ def _kept(
     again = bench.call(only(every, likely), (), users_place(), OTHER_SEED)
     chosen = choose_both(groups, novel, (tried.first, again, tried.buggy), KEPT_CALLS)
     chosen |= _telling(groups, lacking(_among(kinds, likely), chosen), again, tried)
-    alone = bench.call(only(every, chosen), hash_seed=any_hashes(), again=AGAIN_SECONDS) if chosen else {}
+    alone = bench.call(only(every, chosen), hash_seed=str(hash_seed), again=AGAIN_SECONDS) if chosen else {}
     lasting = chosen.keys() - worn(alone, {name: right for name, (right, _) in chosen.items()})
     chosen = choose({name: groups[name] for name in chosen if name in lasting}, again, alone, tried.buggy, len(lasting))
     return replace(
-        behaviour_of(chosen), calls=only(every, chosen), novel=frozenset(chosen.keys() & novel),
+        behaviour_of(chosen), hash_seed=hash_seed, calls=only(every, chosen), novel=frozenset(chosen.keys() & novel),
         kinds={kind: names for kind, names in _among(kinds, chosen).items() if len(names) >= ENOUGH_OF_A_KIND},
     )  # fmt: skip
 

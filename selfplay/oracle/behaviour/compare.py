@@ -9,7 +9,7 @@ from typing import Final
 from selfplay.formatting import count
 from selfplay.oracle.behaviour.agreeing_calls import damage, joined
 from selfplay.oracle.behaviour.call_runner import AGAIN_SECONDS, Caller
-from selfplay.oracle.behaviour.contexts import BARE, any_hashes, users_place
+from selfplay.oracle.behaviour.contexts import BARE, users_place
 from selfplay.oracle.behaviour.input_kinds import ENOUGH_OF_A_KIND
 from selfplay.oracle.behaviour.recording import Recording
 from selfplay.oracle.behaviour.stored_behaviour import ENOUGH, Behaviour, Outcomes, compared, worn
@@ -44,7 +44,7 @@ def look(backend: Backend, task: Task, order: TrialOrder, known: Behaviour, limi
     every = joined(known.calls, known.guards.calls)
     caller = Caller(backend, task, order.seconds, limits, order.ends)
     first = caller.make(every, order.diffs, BARE, again=AGAIN_SECONDS)
-    other = caller.make(every, order.diffs, users_place(), any_hashes())
+    other = caller.make(every, order.diffs, users_place(), str(known.hash_seed))
     trial = replace(
         trial, seconds=trial.seconds + first.seconds + other.seconds,
         events=(*trial.events, *first.events, *other.events),

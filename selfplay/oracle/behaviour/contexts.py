@@ -102,9 +102,9 @@ BARE = CallContext()
 """An empty folder, no terminal, no command line."""
 
 
-def any_hashes() -> str:
+def drawn_hash_seed() -> int:
     """A random hash seed: a known seed would tell a process that it is judged."""
-    return str(1 + secrets.randbelow(2**32 - 1))
+    return 1 + secrets.randbelow(2**32 - 1)
 
 
 def users_place() -> CallContext:

@@ -48,6 +48,7 @@ def observe(
     tests = _tests(bench, probes) if len(calls.right) < KEPT else Behaviour()
     return replace(
         tests, calls=calls.calls, novel=calls.novel, kinds=calls.kinds, guards=calls.guards, reached=calls.reached,
+        hash_seed=calls.hash_seed,
         right={**tests.right, **calls.right}, wrong={**tests.wrong, **calls.wrong}, runs=bench.runs,
         events=tuple(bench.events),
     )  # fmt: skip
