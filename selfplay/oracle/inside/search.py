@@ -45,9 +45,9 @@ ESCAPED = (b"\\t", b"\\n", b"\\r")
 
 
 def functions(code, out):
-    """The content of each function of compiled code, without its location. Comprehensions and lambdas are left out,
-    since they are alike in many programs."""
-    if code.co_name[:1] != "<":
+    """The content of each function of compiled code and of the code outside of functions, without its location.
+    Comprehensions and lambdas are left out, since they are alike in many programs."""
+    if code.co_name[:1] != "<" or code.co_name == "<module>":
         plain = tuple(
             hex(c) if type(c) is int else repr(c) for c in code.co_consts if not isinstance(c, types.CodeType)
         )  # hex: Python refuses to print huge numbers as decimals

@@ -16,6 +16,7 @@ import tarfile
 import time
 import zipfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import CodeType
 
@@ -225,6 +226,25 @@ def test_compiled_code_is_found_under_any_name(
     py_compile.compile(str(hand_made.original("python") / SOURCE), str(compiled), doraise=True)
     found = audit_task(backend, plant("cache/prices.bin", compiled.read_bytes()))
     assert any(finding.where == "cache/prices.bin" for finding in found.findings), found
+
+
+def test_a_bug_outside_of_functions_is_found_in_compiled_code(
+    backend: Backend, plant: Callable[[str, bytes], Task], tmp_path: Path
+) -> None:
+    """One value of a table; the functions of the module are those of the broken one."""
+    table = "".join(f"    'name{at}': {{'id': {at}, 'old': {at % 2 == 0}}},\n" for at in range(40))
+    before = f"TABLE = {{\n{table}}}\n\n\ndef get(name):\n    return TABLE[name]\n"
+    compiled = tmp_path / "x.pyc"
+    (tmp_path / "x.py").write_text(before)
+    py_compile.compile(str(tmp_path / "x.py"), str(compiled), doraise=True)
+    task = plant("cache/table.bin", compiled.read_bytes())
+    tree = tmp_path / "tree"
+    (tree / "store" / "table.py").write_text(before)
+    hand_made.give(tree, backend)
+    after = before.replace("'id': 20, 'old': True", "'id': 20, 'old': False")
+    bug = hand_made.diff(tree, hand_made.substitute("store/table.py", before, after))
+    found = audit_task(backend, replace(task, artifact=replace(task.artifact, bug_inject=bug)))
+    assert ("cache/table.bin", "compiled") in {(finding.where, finding.kind) for finding in found.findings}, found
 
 
 @pytest.mark.slow
