@@ -18,6 +18,7 @@ from selfplay import patches
 from selfplay.agent import EpisodeLimits
 from selfplay.agent.actions import Call
 from selfplay.agent.trajectory import load as load_trajectory
+from selfplay.api import Quiet
 from selfplay.artifact import load, load_bug
 from selfplay.commands import attemptable_bugs
 from selfplay.commands.solve import SolveOrder, run_solve, solve_pool
@@ -120,16 +121,6 @@ def test_a_player_without_anything_to_do_is_not_opened(
     run_solve(SolveOrder(run, 2, "naive", bugs=bugs), backend, quiet)
     with pytest.raises(CurriculumError, match="opened"):
         run_solve(SolveOrder(run, 3, "naive", bugs=bugs), backend, quiet)
-
-
-class Quiet:
-    """A watcher that tells nobody."""
-
-    def say(self, line: str) -> None: ...
-
-    def expect(self, total: int, doing: str = "") -> None: ...
-
-    def attempt(self, attempt: Attempt) -> None: ...
 
 
 @pytest.mark.slow

@@ -47,10 +47,8 @@ def observe(
     calls = observed_calls(bench, shown, _scenarios(bench, probes, every), "\n".join(every.values()))
     tests = _tests(bench, probes) if len(calls.right) < KEPT else Behaviour()
     return replace(
-        tests, calls=calls.calls, novel=calls.novel, kinds=calls.kinds, guards=calls.guards, reached=calls.reached,
-        hash_seed=calls.hash_seed,
-        right={**tests.right, **calls.right}, wrong={**tests.wrong, **calls.wrong}, runs=bench.runs,
-        events=tuple(bench.events),
+        calls, files=tests.files, right={**tests.right, **calls.right}, wrong={**tests.wrong, **calls.wrong},
+        runs=bench.runs, events=tuple(bench.events),
     )  # fmt: skip
 
 
