@@ -20,11 +20,14 @@ from selfplay.workbench.running import RunRequest, run_tests
 SECONDS = 1.0
 """Time limit of one call in core seconds; by the clock three times as much, without the time spent waiting for a
 core."""
+ALL_SECONDS = 120.0
+"""Least time limit of all calls of a process by the clock. The tests' time says nothing of it: calls may wait."""
 EVENT = "event"
 """Prefix of event places in the record."""
 AGAIN = " again"
 """Suffix of a call's name for an outcome that differs when the call is repeated."""
 AGAIN_SECONDS = 0.2
+"""Seconds, without the time spent waiting for a core, for repeating the quick calls of one process."""
 _SOURCES = ("selfplay_plain.py", "selfplay_hook.py", "selfplay_user.py", "selfplay_around.py", "selfplay_caller.py")
 
 
@@ -42,17 +45,19 @@ class Calls:
 
 @dataclass(frozen=True)
 class Called:
-    """What the calls did, and what they did to their interpreter; no outcomes if the record is broken or incomplete."""
+    """What the calls did, and what they did to their interpreter; no outcomes if the record is broken or incomplete.
+    `late`: they were stopped by the limit for all of them."""
 
     outcomes: Signed = field(default_factory=dict)
     events: tuple[Event, ...] = ()
     seconds: float = 0.0
+    late: bool = False
 
 
 @dataclass(frozen=True)
 class Caller:
-    """Makes calls of one task's program. `seconds`: limit for all calls; `each`: for one, like `SECONDS`. `ends`: kinds
-    of events that end the process."""
+    """Makes calls of one task's program. `seconds`: time limit of a run of its tests, and of all calls if it is
+    above `ALL_SECONDS`; `each`: of one call, like `SECONDS`. `ends`: kinds of events that end the process."""
 
     backend: Backend
     task: Task
@@ -67,16 +72,16 @@ class Caller:
     ) -> Called:  # fmt: skip
         """Make the calls in order, since one may change what later ones return. Raises `SandboxError`.
 
-        `again`: core seconds for repeating the quick calls; a changed outcome is recorded as `AGAIN`. `marked`: files
+        `again`: seconds for repeating the quick calls; a changed outcome is recorded as `AGAIN`. `marked`: files
         whose executed lines are recorded as the outcome `lines` (`line_marks.py`); only for the original."""
-        names = drawn_names()
+        names, seconds = drawn_names(), max(self.seconds, ALL_SECONDS)
         key, record = secrets.token_hex(32), f"/tmp/tmp{secrets.token_hex(4)}"
         order = {**self._order(calls, place, names), "record": record, "own": [*OWN, record], "again": again,
                  "marked": bool(marked)}  # fmt: skip
         program = inside.apart(f"{_SOURCE}\nselfplay_caller()\n", "__main__", file=place.argv[0] or "<string>")
         world = place.world(self.task.world)
         request = RunRequest(
-            world, place.script(world, calls.python, program, hash_seed), "", self.seconds, self.limits,
+            world, place.script(world, calls.python, program, hash_seed), "", seconds, self.limits,
             diffs=tuple(diffs), restore=self.task.artifact.test_files, files=marked,
             stdin=f"{key}{json.dumps(order)}".encode(), read=(record,), alone=True,
         )  # fmt: skip
@@ -85,8 +90,8 @@ class Caller:
             found, ended = read_signed(run.found.get(record, b""), key)
             events = tuple(_event(text) for text in found.pop(EVENT, {}).values())
         except BrokenRecord:
-            return Called(seconds=run.seconds)
-        return Called(found if ended else {}, events, run.seconds)
+            return Called(seconds=run.seconds, late=run.timed_out)
+        return Called(found if ended else {}, events, run.seconds, run.timed_out)
 
     def _order(self, calls: Calls, place: CallContext, names: Mapping[str, str]) -> dict[str, object]:
         """The input of the caller program."""

@@ -8,7 +8,7 @@ from typing import Final
 
 from selfplay.formatting import count
 from selfplay.oracle.behaviour.agreeing_calls import damage, joined
-from selfplay.oracle.behaviour.call_runner import AGAIN_SECONDS, Caller
+from selfplay.oracle.behaviour.call_runner import AGAIN_SECONDS, Called, Caller
 from selfplay.oracle.behaviour.contexts import BARE, users_place
 from selfplay.oracle.behaviour.input_kinds import ENOUGH_OF_A_KIND
 from selfplay.oracle.behaviour.recording import Recording
@@ -49,11 +49,18 @@ def look(backend: Backend, task: Task, order: TrialOrder, known: Behaviour, limi
         trial, seconds=trial.seconds + first.seconds + other.seconds,
         events=(*trial.events, *first.events, *other.events),
     )  # fmt: skip
-    said = [judge(known, {**seen, **called.outcomes}) for called in (first, other)]
+    said = [judge_calls(known, seen, called) for called in (first, other)]
     stopped = [layer for layer in said if layer.state == "caught"]
     others = apart(known, first.outcomes, other.outcomes), tiring(known, first.outcomes)
     stopped += [one for one in (*others, *(damage(known.guards, called.outcomes) for called in (first, other))) if one]
     return (stopped or [unknown(known, said[0])])[0], trial
+
+
+def judge_calls(known: Behaviour, seen: Outcomes, called: Called) -> Layer:
+    """The layer's result for the calls of one process."""
+    if called.late:
+        return caught("behaviour", f"its calls on other inputs did not end within {called.seconds:.0f} s", 1)
+    return judge(known, {**seen, **called.outcomes})
 
 
 def _tests_alone(known: Behaviour) -> Behaviour:

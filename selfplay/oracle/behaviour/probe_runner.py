@@ -18,8 +18,8 @@ from selfplay.plain_text import encode
 from selfplay.sandbox import Backend, Limits
 from selfplay.workbench.files import TestFile
 
-CALL_SECONDS, CALLS_SECONDS = 0.25, 120.0
-"""Seconds for one call, and for all calls tried in one process; a prediction gets four times as long for each."""
+CALL_SECONDS = 0.25
+"""Seconds for one call; a prediction gets four times as long for each."""
 OTHER_SEED = "7"
 """The hash seed of the second run: outcomes that depend on hashes are not behaviour. Calls are also repeated in a
 user's place: outcomes that depend on the place are not behaviour either."""
@@ -71,7 +71,7 @@ class Bench:
 
     @cached_property
     def _caller(self) -> Caller:
-        return Caller(self.backend, self.task, max(self.oracle.seconds, CALLS_SECONDS), self.limits, each=CALL_SECONDS)
+        return Caller(self.backend, self.task, self.oracle.seconds, self.limits, each=CALL_SECONDS)
 
 
 def with_texts(files: Mapping[str, TestFile], texts: Mapping[str, str]) -> dict[str, TestFile]:

@@ -6,7 +6,8 @@ writes has no signature; dropped or moved lines break the chain. Nothing is judg
 """
 
 REPEATED, QUICK = 2000, 0.02
-"""Repeating the quick calls: the most repetitions, and the core seconds below which a call counts as quick."""
+"""Repeating the quick calls: the most repetitions, and the seconds below which a call counts as quick: by the clock,
+since a call may wait, without the time it waited for a processor."""
 
 
 def selfplay_caller():
@@ -107,7 +108,7 @@ def selfplay_call(order, say, events, seen, waited):
     `seen`; the other repeats the quick calls many times. A user's process has no clock of ours."""
     import time
 
-    lines, said, quick, now = set(), [0], [], time.process_time
+    lines, said, quick, clock = set(), [0], [], time.monotonic
     ranges, marked = selfplay_ranges, order["marked"]
     outcomes = selfplay_outcomes(order, seen, lines, selfplay_limits(order, waited))
     if marked:
@@ -115,6 +116,9 @@ def selfplay_call(order, say, events, seen, waited):
 
         builtins.selfplay_line = lines.add
     place = order["argv"][0] or "<stdin>"
+
+    def now():
+        return clock() - waited()
 
     def call(name, source, space):
         code, begun = compile(source, place, "eval"), now()

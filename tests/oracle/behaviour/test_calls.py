@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -188,6 +189,13 @@ def test_a_call_that_does_something_else_later_is_recorded_again(tmp_path: Path)
     assert found["a"] == {"a/0": "true"} and found["a again"] == {"a again/0": "false"}
     assert "b again" not in found
     assert "a again" not in recorded(tmp_path, calls)
+
+
+def test_repeating_ends_by_the_clock_when_calls_wait(tmp_path: Path) -> None:
+    """Each waits for 10 ms and takes nothing of a core: by core seconds it would be repeated 2,000 times, for 20 s."""
+    begun = time.monotonic()
+    found = recorded(tmp_path, [["a", "m.sleeps(0.01)"]], again=0.2)
+    assert found["a"] == {"a/0": "null"} and time.monotonic() - begun < 5
 
 
 def test_what_is_asynchronous_is_brought_to_its_end(tmp_path: Path) -> None:

@@ -3,8 +3,8 @@
 import random
 from dataclasses import replace
 
-from selfplay.oracle.behaviour.call_runner import Calls
-from selfplay.oracle.behaviour.compare import judge, most_alike, unknown
+from selfplay.oracle.behaviour.call_runner import Called, Calls
+from selfplay.oracle.behaviour.compare import judge, judge_calls, most_alike, unknown
 from selfplay.oracle.behaviour.stored_behaviour import ENOUGH, Behaviour
 from selfplay.oracle.behaviour.unseen_inputs import Novel, all_novel, is_novel
 from selfplay.oracle.layers import passed
@@ -53,6 +53,14 @@ def test_what_is_wrong_on_novel_inputs_alone_is_caught() -> None:
     assert judge(replace(behaviour, novel=frozenset()), seen).state == "passed"
     other = {**behaviour.right, "c0": {"c0/0": "3"}, "c1": {"c1/0": "3"}}  # another way than the buggy program's
     assert judge(behaviour, other).state == "passed"
+
+
+def test_calls_that_do_not_end_are_told_from_calls_without_a_record() -> None:
+    behaviour = known(8, 40)
+    late, broken = (judge_calls(behaviour, {}, Called(seconds=120, late=late)) for late in (True, False))
+    assert late.state == broken.state == "caught"
+    assert late.reason == "its calls on other inputs did not end within 120 s"
+    assert broken.reason == "the program left no record of its behaviour on other inputs"
 
 
 def test_without_novel_inputs_the_assurance_is_weak() -> None:
