@@ -23,7 +23,7 @@ Change = Callable[[ast.expr, ast.expr, random.Random], ast.expr | None]
 
 def target_of(source: str) -> str:
     """The name of the called function, as far as the source shows it: `m.Parser.parse` of `m.Parser(1).parse('a')`."""
-    node, names = _parsed(source), list[str]()
+    node, names = call_tree(source), list[str]()
     while not isinstance(node, ast.Name):
         if isinstance(node, ast.Attribute):
             names.append(node.attr)
@@ -33,7 +33,7 @@ def target_of(source: str) -> str:
 
 def shape_of(source: str) -> str:
     """What similar calls have in common: the called function, the types of inputs, and the approximate length."""
-    tree = _parsed(source)
+    tree = call_tree(source)
     kinds = sorted({_kind(node).__name__ for node in _inputs(tree)})
     return f"{target_of(source)} {' '.join(kinds)} {len(source).bit_length()}"
 
@@ -59,7 +59,7 @@ def varied_calls(calls: Sequence[str], others: Sequence[str], most: int, seed: i
     kinds of change. The same arguments give the same calls."""
     chance = random.Random(seed)
     groups, pool = _by_target(calls), _by_target(others)
-    seen = {ast.unparse(_parsed(call)) for call in (*calls, *others)}
+    seen = {ast.unparse(call_tree(call)) for call in (*calls, *others)}
     found, targets, kinds = list[str](), sorted(groups), (*CHANGES, "crossed")
     for turn in range(4 * most if targets else 0):
         target = targets[turn % len(targets)]
@@ -81,14 +81,14 @@ def _by_target(calls: Sequence[str]) -> dict[str, list[str]]:
     return groups
 
 
-def _parsed(call: str) -> ast.expr:
+def call_tree(call: str) -> ast.expr:
     """The call as a new tree: parsing takes a tenth of the time of copying one."""
     return ast.parse(call, mode="eval").body
 
 
 def _changed(call: str, other: str, change: Change, chance: random.Random) -> str | None:
     """The call with one to three of its inputs changed. `other`: a call whose inputs may take their place."""
-    made, offered = _parsed(call), [*_inputs(_parsed(other))]
+    made, offered = call_tree(call), [*_inputs(call_tree(other))]
     for _ in range(chance.choice((1, 1, 2, 3))):
         found = list(places(made))
         if not found:

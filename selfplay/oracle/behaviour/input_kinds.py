@@ -10,7 +10,7 @@ import ast
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
-from selfplay.oracle.behaviour.call_probes import get_input, places, value_of
+from selfplay.oracle.behaviour.call_probes import call_tree, get_input, places, value_of
 
 ENOUGH_OF_A_KIND, MOST_MORE = 3, 16
 """Enough calls of a kind, and the most extra calls made to reach that number."""
@@ -21,7 +21,7 @@ _ANYWHERE = frozenset({"long texts", "texts of other letters", "large numbers", 
 
 def kinds_of(call: str) -> frozenset[str]:
     """The kinds of inputs of a call."""
-    tree = ast.parse(call, mode="eval").body
+    tree = call_tree(call)
     found = frozenset(kind for place in places(tree) for kind in _kinds(get_input(*place)))
     items = (get_input(*place) for place in places(tree) if isinstance(place[0], ast.List | ast.Tuple))
     return found | {NOTHING for one in items if value_of(one) is None}

@@ -9,6 +9,7 @@ from pathlib import PurePosixPath
 from selfplay.oracle.behaviour import python_probes
 from selfplay.oracle.behaviour.call_results import SCENARIO
 from selfplay.oracle.behaviour.call_selection import Scenario, behaviour_of, observed_calls
+from selfplay.oracle.behaviour.inherited_tests import with_inherited
 from selfplay.oracle.behaviour.probe_runner import OTHER_SEED, Bench, with_texts
 from selfplay.oracle.behaviour.scenarios import Files
 from selfplay.oracle.behaviour.stored_behaviour import (
@@ -37,13 +38,13 @@ def observe(
     """Try probes twice on the original and once on the buggy program; the result is empty if the suite cannot be
     probed. `witness`: also record what the programs do to their interpreter. Raises `SandboxError` when no sandbox is
     available."""
-    bench = Bench(backend, task, oracle, limits, witness, _python_tests(task, oracle))
+    every = _test_texts(task)
+    bench = Bench(backend, task, oracle, limits, witness, _python_tests(task, oracle, every))
     if not bench.files:
         return Behaviour()
     originals = {path: decode(file.content) for path, file in bench.files.items()}
     shown = bench.run(originals, watched=True)[1]
     probes = _probes(bench, originals, shown)
-    every = _test_texts(task)
     calls = observed_calls(bench, shown, _scenarios(bench, probes, every), "\n".join(every.values()))
     tests = _tests(bench, probes) if len(calls.right) < KEPT else Behaviour()
     return replace(
@@ -121,7 +122,10 @@ def _test_texts(task: Task) -> dict[str, str]:
     return original_texts(task.world, sorted(beside | {one for one in task.artifact.test_files if one.endswith(".py")}))
 
 
-def _python_tests(task: Task, oracle: Oracle) -> dict[str, TestFile]:
-    """The Python test files with tests that decide."""
+def _python_tests(task: Task, oracle: Oracle, every: Mapping[str, str]) -> dict[str, TestFile]:
+    """The Python test files with tests that decide, the inherited ones in the classes that inherit them. `every`: the
+    texts of all test files."""
     files = read_originals(task.world, task.artifact.test_files)
+    own = {path: with_inherited(path, every, oracle.wanted) for path in files.keys() & every.keys()}
+    files |= with_texts(files, {path: text for path, text in own.items() if text != every[path]})
     return {path: files[path] for path in deciding(files, oracle.wanted) if path.endswith(".py")}

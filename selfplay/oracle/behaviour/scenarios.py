@@ -6,11 +6,11 @@ record) and uses no test runner. It is made like a call, wherever calls are made
 
 import ast
 import copy
-import posixpath
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from selfplay.oracle.behaviour.borrowed import bound, of_a_runner, renamed
+from selfplay.oracle.behaviour.inherited_tests import imported_file, names_in
 from selfplay.oracle.rewriting.plain_tests import Plain
 from selfplay.oracle.rewriting.python_trees import Function, Owner, Test, find, loaded, parsed, unparsed
 from selfplay.oracle.rewriting.secret_names import secret_name
@@ -58,7 +58,7 @@ class Files:
                 return None
             needed = _Needed(self, probe)
             entry = _entry(*file.probes[probe], file)
-            needed.add(path, _names((entry,)))
+            needed.add(path, names_in(entry))
             text, names = renamed(unparsed(ast.Module([*needed.statements(), entry], [])))
             return text.replace(probe, secret_name((), text)), names[_ENTRY]
         except (_NoScenario, RecursionError, SyntaxError):
@@ -89,7 +89,7 @@ class _Needed:
             elif any(self._forbidden(one) for one in ast.walk(node)):
                 raise _NoScenario
             else:
-                left += _names((node,))
+                left += names_in(node)
 
     def _alone(self, node: ast.stmt) -> ast.stmt:
         """A class with the probe as its only test."""
@@ -112,21 +112,12 @@ class _Needed:
 
     def _other(self, path: str, node: ast.stmt) -> str | None:
         """The test file from which an import takes names; None for any other statement."""
-        if not isinstance(node, ast.ImportFrom):
+        found = imported_file(path, node, self.files.texts)
+        if found is None or not isinstance(node, ast.ImportFrom):
             return None
-        folder = posixpath.dirname(path)
-        for _ in range(node.level - 1):
-            folder = posixpath.dirname(folder)
-        module = (node.module or "").replace(".", "/")
-        base = posixpath.join(folder, module) if node.level else module
-        found = [
-            one for one in (f"{base.rstrip('/')}.py", posixpath.join(base, "__init__.py")) if one in self.files.texts
-        ]
-        if not found:
-            return None
-        if any(one.asname or one.name not in self.files.file(found[0]).tops for one in node.names):
+        if any(one.asname or one.name not in self.files.file(found).tops for one in node.names):
             raise _NoScenario
-        return found[0]
+        return found
 
     def statements(self) -> list[ast.stmt]:
         """The needed statements; imported files come before the files that import them."""
@@ -140,10 +131,6 @@ class _Needed:
             given |= names
             made += kept
         return made
-
-
-def _names(nodes: Iterable[ast.AST]) -> list[str]:
-    return [one.id for node in nodes for one in ast.walk(node) if isinstance(one, ast.Name)]
 
 
 def _entry(function: Function, owner: Owner | None, file: _File) -> Function:

@@ -12,7 +12,7 @@ import string
 from collections.abc import Sequence
 from functools import cached_property, lru_cache
 
-from selfplay.oracle.behaviour.call_probes import LONGEST, constant, get_input, places, set_input, value_of
+from selfplay.oracle.behaviour.call_probes import LONGEST, call_tree, constant, get_input, places, set_input, value_of
 from selfplay.oracle.behaviour.literals import cut_cases, inputs
 from selfplay.oracle.rewriting.python_trees import Function
 
@@ -109,7 +109,7 @@ class Novel:
 
 def is_novel(call: str, shown: str) -> bool:
     """Whether none of this call's inputs occurs in the tests; truth values and None do not count."""
-    tree = ast.parse(call, mode="eval").body
+    tree = call_tree(call)
     nodes = [get_input(*place) for place in places(tree)]
     values = [value_of(node) for node in nodes]
     told = [str(one) for one in values if not isinstance(one, ast.AST | bool | None)]
@@ -130,7 +130,7 @@ def all_novel(calls: Sequence[str], shown: str, most: int, seed: int) -> list[st
 
 
 def _renewed(call: str, novel: Novel, chance: random.Random) -> str:
-    tree = ast.parse(call, mode="eval").body
+    tree = call_tree(call)
     for parent, name, at in [*places(tree)]:
         node = get_input(parent, name, at)
         value = value_of(node)
