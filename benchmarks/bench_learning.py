@@ -1,7 +1,7 @@
-"""A first sign of learning, on two CPU cores: a solver of 135M on eight bugs of a small repository, after a cold start,
+"""A first sign of learning, on two CPU cores: a solver of 135M on a few bugs of a small repository, after a cold start,
 and the same run with the rewards of each group dealt out by lot, which must not learn.
 
-Bugs by script -> those graded at full assurance -> short lessons -> cold start -> eight bugs that it
+Bugs by script -> those graded at full assurance -> short lessons -> cold start -> the bugs that it
 resolves at times -> `learn_small`, twice.
 `.venv-models/bin/python -m benchmarks.bench_learning [--json|--markdown]`; the same command goes on where it was
 stopped. `--markdown`: the curves as a page shows them, from what is stored. Two quiet cores take two to four hours.
@@ -35,6 +35,7 @@ COLD_START = (
     "--role", "solver", "--batch", "1", "--warmup", "5", "--schedule", "cosine",
     "--held-out", "0", "--budget", "3072", "--too-long", "leave-out", "--keep-activations",
 )  # fmt: skip
+HALF = ("recipe.precision=bf16", "play.dtype=bfloat16")
 WINDOW = 3
 """Steps whose attempts are counted together."""
 AGAIN = "python -m benchmarks.bench_learning"
@@ -57,8 +58,7 @@ def main() -> None:
 def taught() -> list[str]:
     """The bugs and their lessons. Returns the bugs that are graded fully."""
     selfplay("curriculum", load_config("learn_small").source, "--out", PLANTED, *MADE, again=AGAIN)
-    with_bugs(TAUGHT)
-    selfplay("solve", TAUGHT, "--policy", "gold", "--attempts", 1, again=AGAIN)
+    selfplay("solve", with_bugs(TAUGHT), "--policy", "gold", "--attempts", 1, again=AGAIN)
     selfplay("trajectories", "demonstrate", TAUGHT, "--short", again=AGAIN)
     return fully_assured(TAUGHT)
 
@@ -119,15 +119,16 @@ def trained(bugs: Sequence[str], model: Path) -> None:
     """The run and its control, each on bugs of its own."""
     only = f"solver.only=[{','.join(bugs)}]"
     for out, lot in ((LEARNS, "false"), (CONTROL, "true")):
-        settings = (f"model={model}", only, f"recipe.shuffled={lot}", *half())
+        settings = (f"model={model}", only, f"recipe.shuffled={lot}", *(HALF if half() else ()))
         selfplay("train", "learn_small", *settings, "--out", with_bugs(out), again=AGAIN)
 
 
-def half() -> tuple[str, ...]:
-    """Settings: a processor with instructions for bf16 trains and samples in it: less than two thirds of the time."""
+def half() -> bool:
+    """Whether the processor has instructions for bf16: it then trains and samples in less than two thirds of the
+    time."""
     from selfplay.train.precision import slow_precision
 
-    return () if slow_precision("bf16") else ("recipe.precision=bf16", "play.dtype=bfloat16")
+    return not slow_precision("bf16")
 
 
 def solved(history: Sequence[Figures]) -> list[tuple[int, int]]:

@@ -20,6 +20,7 @@ from selfplay.artifact.files import parse_test_files
 from selfplay.commands import source_list
 from selfplay.errors import SelfplayError
 from selfplay.export.names import repository_name
+from selfplay.oracle.behaviour.inherited_tests import with_inherited
 from selfplay.oracle.rewriting import instrument, javascript_tests
 from selfplay.patches import (
     PatchError,
@@ -196,6 +197,7 @@ READERS: dict[str, Reader] = {
     "repository.proxy_request": refusing(requested, proxy_request.Refused),
     "commands.source_list": lambda text: [source_list._COMMENT.sub("", line) for line in text.splitlines()],
     "export.repository_name": lambda text: repository_name(SimpleNamespace(source=text)),  # type: ignore[arg-type]
+    "oracle.with_inherited": lambda text: with_inherited("a.py", {"a.py": text}, ["a.py::A::test_a"]),
     "oracle.renamed": lambda text: instrument._renamed(text, "b"),
     "oracle.with_name": lambda text: javascript_tests._with_name(f"test('a{text}", "b"),
     "patches.read, ids": of_diff(lambda text: f"diff --git a/a b/a\nindex {text} 1\n", dialects.read),
@@ -222,6 +224,12 @@ FAULTS: dict[str, tuple[str, str]] = {
     "60,000 blanks in a list": ("commands.source_list", "a" + 60_000 * " " + "b"),
     "a source of 60,000 signs": ("export.repository_name", 60_000 * "@" + "/a"),
     "a version of 30,000 stars": ("repository.requirements", "1" + 30_000 * ".x" + "a"),
+    "3,000 classes that inherit 3,000 tests": (
+        "oracle.with_inherited",
+        "class A:\n"
+        + "".join(f" def test_{n}(self): pass\n" for n in range(3_000))
+        + "".join(f"class A{n}(A): pass\n" for n in range(3_000)),
+    ),
     "a name of 40,000 letters": ("oracle.renamed", 40_000 * "a"),
     "30,000 quotes in a name": ("oracle.with_name", 30_000 * "\\'" + 30_000 * '\\"'),
     "ids of 30,000 dots": ("patches.read, ids", 15_000 * ".."),

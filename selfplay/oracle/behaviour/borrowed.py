@@ -24,7 +24,7 @@ def helper(text: str, names: Collection[str]) -> str:
         node = tops.get(name)
         if node is not None and node not in wanted:
             wanted.add(node)
-            left += [one.id for one in ast.walk(node) if isinstance(one, ast.Name)]
+            left += names_in(node)
     kept = [node for node in tree.body if node in wanted]
     if not kept or any(of_a_runner(node) for node in kept):
         return ""
@@ -79,6 +79,11 @@ def bound(node: ast.stmt) -> Iterator[str]:
     elif isinstance(node, ast.Assign | ast.AnnAssign):
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
         yield from (one.id for target in targets for one in ast.walk(target) if isinstance(one, ast.Name))
+
+
+def names_in(node: ast.AST) -> list[str]:
+    """The variables that a node uses."""
+    return [one.id for one in ast.walk(node) if isinstance(one, ast.Name)]
 
 
 def of_a_runner(node: ast.stmt) -> bool:

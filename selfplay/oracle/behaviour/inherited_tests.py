@@ -9,49 +9,60 @@ import copy
 import posixpath
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
 
-from selfplay.oracle.behaviour.borrowed import bound
+from selfplay.oracle.behaviour.borrowed import bound, names_in
 from selfplay.oracle.rewriting.python_trees import Function, Owner, WantedTests, parsed, unparsed
 
-DEEPEST = 20
-"""Classes above a class that are looked at."""
+DEEPEST, MOST = 20, 20_000
+"""Classes above a class that are looked at, and pairs of a class and an inherited test in one file."""
 
 
-@dataclass(frozen=True)
-class _Base:
-    """A class of a test file, with the file's tree. `taken`: the import by which the file of the tests gets it."""
+@dataclass(frozen=True, eq=False)
+class _File:
+    """A test file. `taken`: the import by which the file of the tests gets names of it; None for that file itself."""
 
-    node: ast.ClassDef
     tree: ast.Module
     taken: ast.ImportFrom | None = None
 
-    def tests(self) -> Iterator[Function]:
-        yield from (one for one in self.node.body if isinstance(one, Function) and one.name.startswith("test"))
+    @cached_property
+    def tops(self) -> dict[str, ast.stmt]:
+        """Name -> the first class or import that gives it."""
+        found = dict[str, ast.stmt]()
+        for node in self.tree.body:
+            for name in bound(node) if isinstance(node, ast.ClassDef | ast.ImportFrom) else ():
+                found.setdefault(name, node)
+        return found
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        return frozenset(name for node in self.tree.body for name in bound(node))
+
+
+Base = tuple[ast.ClassDef, _File]
 
 
 def with_inherited(path: str, texts: Mapping[str, str], tests: Collection[str]) -> str:
     """The text of a test file in which each class defines those of these tests that it inherits from a class of this
     file, or of another from which this one imports it. `texts`: path -> text of all test files; `tests`: ids.
 
-    Unchanged if there are none, or it cannot be parsed."""
+    Unchanged if there are none, or it cannot be parsed, or is nested too deeply to be unparsed."""
     tree, asked = parsed(texts[path]), WantedTests(path, tests)
     if tree is None:
         return texts[path]
-    copied, imports = 0, dict[str, ast.ImportFrom]()
-    for node in [one for one in tree.body if isinstance(one, ast.ClassDef)]:
-        known = {one.name for one in node.body if isinstance(one, Function)}
-        for base in _bases(_Base(node, tree), path, texts):
-            for test in base.tests():
-                if test.name not in known and asked.has(test, Owner(node, node.name)) and not _belongs(test):
-                    node.body.append(copy.deepcopy(test))
-                    imports |= _lacking(test, base, tree)
-                    copied += 1
-                known.add(test.name)
-    if not copied:
-        return texts[path]
+    own, imports, copied = _File(tree), dict[str, ast.ImportFrom](), False
+    for node, test, file in [*islice(_inherited(own, path, texts), MOST)]:
+        if asked.has(test, Owner(node, node.name)) and not _belongs(test):
+            node.body.append(copy.copy(test))
+            imports |= _lacking(test, file, own)
+            copied = True
     after = [at for at, node in enumerate(tree.body, 1) if isinstance(node, ast.Import | ast.ImportFrom)]
     tree.body[max(after, default=0) : max(after, default=0)] = imports.values()
-    return unparsed(tree)
+    try:
+        return unparsed(tree) if copied else texts[path]
+    except RecursionError:
+        return texts[path]
 
 
 def imported_file(path: str, node: ast.stmt, texts: Mapping[str, str]) -> str | None:
@@ -67,34 +78,47 @@ def imported_file(path: str, node: ast.stmt, texts: Mapping[str, str]) -> str | 
     return next((one for one in found if one in texts), None)
 
 
-def names_in(*nodes: ast.AST) -> list[str]:
-    """The variables that these nodes use."""
-    return [one.id for node in nodes for one in ast.walk(node) if isinstance(one, ast.Name)]
+def _inherited(own: _File, path: str, texts: Mapping[str, str]) -> Iterator[tuple[ast.ClassDef, Function, _File]]:
+    """Each class of a file with each test that it inherits and does not replace, and the file of that test."""
+    files = dict[str, _File | None]()
+    for node in [one for one in own.tree.body if isinstance(one, ast.ClassDef)]:
+        known = {one.name for one in node.body if isinstance(one, Function)}
+        for base, file in _bases((node, own), path, texts, files):
+            for test in base.body:
+                if isinstance(test, Function) and test.name.startswith("test") and test.name not in known:
+                    known.add(test.name)
+                    yield node, test, file
 
 
-def _bases(of: _Base, path: str, texts: Mapping[str, str]) -> Iterator[_Base]:
-    """The classes of test files that a class inherits from, nearest first."""
+def _bases(of: Base, path: str, texts: Mapping[str, str], files: dict[str, _File | None]) -> Iterator[Base]:
+    """The classes of test files that a class inherits from, nearest first. `files`: those that were parsed."""
     left = [of]
     for _ in range(DEEPEST):
         if not left:
             return
-        one = left.pop(0)
-        names = [name.id for name in one.node.bases if isinstance(name, ast.Name)]
-        found = [base for name in names if (base := _class(name, one, path, texts))]
+        node, file = left.pop(0)
+        names = [name.id for name in node.bases if isinstance(name, ast.Name)]
+        found = [base for name in names if (base := _class(name, file, path, texts, files))]
         yield from found
         left = found + left
 
 
-def _class(name: str, used: _Base, path: str, texts: Mapping[str, str]) -> _Base | None:
+def _class(name: str, file: _File, path: str, texts: Mapping[str, str], files: dict[str, _File | None]) -> Base | None:
     """The class that a name of a file stands for. Of another file the classes are looked at, not its imports."""
-    for node in used.tree.body:
-        if isinstance(node, ast.ClassDef) and node.name == name:
-            return _Base(node, used.tree, used.taken)
-        if isinstance(node, ast.ImportFrom) and any(one.name == name and not one.asname for one in node.names):
-            other = None if used.taken else imported_file(path, node, texts)
-            tree = parsed(texts[other]) if other else None
-            return _class(name, _Base(used.node, tree, node), other, texts) if other and tree else None
-    return None
+    node = file.tops.get(name)
+    if isinstance(node, ast.ClassDef):
+        return node, file
+    if file.taken or not isinstance(node, ast.ImportFrom) or all(one.name != name or one.asname for one in node.names):
+        return None
+    other = imported_file(path, node, texts)
+    if other is None:
+        return None
+    if other not in files:
+        tree = parsed(texts[other])
+        files[other] = _File(tree, node) if tree else None
+    there = files[other]
+    found = there.tops.get(name) if there else None
+    return (found, there) if there and isinstance(found, ast.ClassDef) else None
 
 
 def _belongs(test: Function) -> bool:
@@ -103,12 +127,10 @@ def _belongs(test: Function) -> bool:
     return any(name == "super" or (name.startswith("__") and not name.endswith("__")) for name in names)
 
 
-def _lacking(test: Function, base: _Base, tree: ast.Module) -> dict[str, ast.ImportFrom]:
+def _lacking(test: Function, file: _File, own: _File) -> dict[str, ast.ImportFrom]:
     """Imports of the names that the test uses from the file of its class, and that the file of the tests lacks."""
-    if base.taken is None:
+    taken = file.taken
+    if taken is None:
         return {}
-    here, there = ({name for node in one.body for name in bound(node)} for one in (tree, base.tree))
-    return {
-        name: ast.ImportFrom(base.taken.module, [ast.alias(name)], base.taken.level)
-        for name in names_in(test) if name in there - here
-    }  # fmt: skip
+    used = dict.fromkeys(name for name in names_in(test) if name in file.names and name not in own.names)
+    return {name: ast.ImportFrom(taken.module, [ast.alias(name)], taken.level) for name in used}

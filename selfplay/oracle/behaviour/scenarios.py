@@ -9,8 +9,8 @@ import copy
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from selfplay.oracle.behaviour.borrowed import bound, of_a_runner, renamed
-from selfplay.oracle.behaviour.inherited_tests import imported_file, names_in
+from selfplay.oracle.behaviour.borrowed import bound, names_in, of_a_runner, renamed
+from selfplay.oracle.behaviour.inherited_tests import imported_file
 from selfplay.oracle.rewriting.plain_tests import Plain
 from selfplay.oracle.rewriting.python_trees import Function, Owner, Test, find, loaded, parsed, unparsed
 from selfplay.oracle.rewriting.secret_names import secret_name

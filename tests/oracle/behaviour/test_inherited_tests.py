@@ -69,6 +69,9 @@ def test_a_class_gets_the_asked_tests_of_its_bases() -> None:
 def test_a_file_without_them_is_left_as_it_is() -> None:
     assert with_inherited("tests/test_a.py", TEXTS, ["tests/test_a.py::First::test_own"]) == CASES
     assert with_inherited("a.py", {"a.py": "def ("}, ["a.py::A::test_b"]) == "def ("
+    deep = f"{CASES}\nDEEP = {'-' * 900}1\n"
+    nested = {**TEXTS, "tests/test_a.py": deep}
+    assert with_inherited("tests/test_a.py", nested, ["tests/test_a.py::First::test_shared"]) == deep
     circle = "class A(B):\n    pass\n\nclass B(A):\n    pass\n"
     assert with_inherited("a.py", {"a.py": circle}, ["a.py::A::test_b"]) == circle
 
