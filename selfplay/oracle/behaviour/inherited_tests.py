@@ -20,7 +20,7 @@ DEEPEST, MOST = 20, 20_000
 
 
 @dataclass(frozen=True, eq=False)
-class _File:
+class _TestModule:
     """A test file. `taken`: the import by which the file of the tests gets names of it; None for that file itself."""
 
     tree: ast.Module
@@ -40,7 +40,7 @@ class _File:
         return frozenset(name for node in self.tree.body for name in bound(node))
 
 
-Base = tuple[ast.ClassDef, _File]
+Base = tuple[ast.ClassDef, _TestModule]
 
 
 def with_inherited(path: str, texts: Mapping[str, str], tests: Collection[str]) -> str:
@@ -51,7 +51,7 @@ def with_inherited(path: str, texts: Mapping[str, str], tests: Collection[str]) 
     tree, asked = parsed(texts[path]), WantedTests(path, tests)
     if tree is None:
         return texts[path]
-    own, imports, copied = _File(tree), dict[str, ast.ImportFrom](), False
+    own, imports, copied = _TestModule(tree), dict[str, ast.ImportFrom](), False
     for node, test, file in [*islice(_inherited(own, path, texts), MOST)]:
         if asked.has(test, Owner(node, node.name)) and not _belongs(test):
             node.body.append(copy.copy(test))
@@ -78,9 +78,11 @@ def imported_file(path: str, node: ast.stmt, texts: Mapping[str, str]) -> str | 
     return next((one for one in found if one in texts), None)
 
 
-def _inherited(own: _File, path: str, texts: Mapping[str, str]) -> Iterator[tuple[ast.ClassDef, Function, _File]]:
+def _inherited(
+    own: _TestModule, path: str, texts: Mapping[str, str]
+) -> Iterator[tuple[ast.ClassDef, Function, _TestModule]]:
     """Each class of a file with each test that it inherits and does not replace, and the file of that test."""
-    files = dict[str, _File | None]()
+    files = dict[str, _TestModule | None]()
     for node in [one for one in own.tree.body if isinstance(one, ast.ClassDef)]:
         known = {one.name for one in node.body if isinstance(one, Function)}
         for base, file in _bases((node, own), path, texts, files):
@@ -90,7 +92,7 @@ def _inherited(own: _File, path: str, texts: Mapping[str, str]) -> Iterator[tupl
                     yield node, test, file
 
 
-def _bases(of: Base, path: str, texts: Mapping[str, str], files: dict[str, _File | None]) -> Iterator[Base]:
+def _bases(of: Base, path: str, texts: Mapping[str, str], files: dict[str, _TestModule | None]) -> Iterator[Base]:
     """The classes of test files that a class inherits from, nearest first. `files`: those that were parsed."""
     left = [of]
     for _ in range(DEEPEST):
@@ -103,7 +105,9 @@ def _bases(of: Base, path: str, texts: Mapping[str, str], files: dict[str, _File
         left = found + left
 
 
-def _class(name: str, file: _File, path: str, texts: Mapping[str, str], files: dict[str, _File | None]) -> Base | None:
+def _class(
+    name: str, file: _TestModule, path: str, texts: Mapping[str, str], files: dict[str, _TestModule | None]
+) -> Base | None:
     """The class that a name of a file stands for. Of another file the classes are looked at, not its imports."""
     node = file.tops.get(name)
     if isinstance(node, ast.ClassDef):
@@ -115,7 +119,7 @@ def _class(name: str, file: _File, path: str, texts: Mapping[str, str], files: d
         return None
     if other not in files:
         tree = parsed(texts[other])
-        files[other] = _File(tree, node) if tree else None
+        files[other] = _TestModule(tree, node) if tree else None
     there = files[other]
     found = there.tops.get(name) if there else None
     return (found, there) if there and isinstance(found, ast.ClassDef) else None
@@ -127,7 +131,7 @@ def _belongs(test: Function) -> bool:
     return any(name == "super" or (name.startswith("__") and not name.endswith("__")) for name in names)
 
 
-def _lacking(test: Function, file: _File, own: _File) -> dict[str, ast.ImportFrom]:
+def _lacking(test: Function, file: _TestModule, own: _TestModule) -> dict[str, ast.ImportFrom]:
     """Imports of the names that the test uses from the file of its class, and that the file of the tests lacks."""
     taken = file.taken
     if taken is None:
