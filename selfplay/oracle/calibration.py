@@ -17,7 +17,7 @@ from selfplay.oracle.errors import OracleError
 from selfplay.oracle.rewriting.instrument import Instrumented
 from selfplay.workbench.files import TestFile
 
-FORMAT = 12
+FORMAT = 13
 """Version of a stored calibration; calibrations of other versions are made again."""
 
 
@@ -106,6 +106,7 @@ class Calibration:
                 "novel": sorted(shown.novel), "kinds": {kind: [*names] for kind, names in shown.kinds.items()},
                 "right": stored.plain_outcomes(shown.right), "wrong": stored.plain_outcomes(shown.wrong),
                 "guards": stored.calls(shown.guards.calls), "guarded": stored.plain_outcomes(shown.guards.right),
+                "unusual": sorted(shown.guards.unusual),
                 "reached": [*shown.reached], "hash_seed": shown.hash_seed,
             },
         }  # fmt: skip
@@ -198,7 +199,10 @@ def _calibration(value: dict[str, Any]) -> Calibration:
             stored.files_of(shown["files"]), stored.calls_of(shown["calls"]), frozenset(stored.texts(shown["novel"])),
             {stored.text(kind): stored.texts(names) for kind, names in shown["kinds"].items()},
             stored.outcomes_of(shown["right"]), stored.outcomes_of(shown["wrong"]),
-            Guards(stored.calls_of(shown["guards"]), stored.outcomes_of(shown["guarded"])),
+            Guards(
+                stored.calls_of(shown["guards"]), stored.outcomes_of(shown["guarded"]),
+                frozenset(stored.texts(shown["unusual"])),
+            ),
             stored.pair(shown["reached"]), stored.count(shown["hash_seed"]),
         ),
     )  # fmt: skip

@@ -3,7 +3,7 @@
 They are made from calls of the tests: from calls of other functions of the changed files (*beside*), which a repair has
 no reason to touch, and from calls of the changed functions where the bug does not show. Some guards may differ, because
 another algorithm may do something else on unspecified inputs: one *beside* guard, a fifth of the others, and half of
-those of one function.
+those of one function. A repair may also refuse an input of a sort that no test passes there (`unusual_inputs.py`).
 """
 
 from collections import defaultdict
@@ -16,8 +16,9 @@ from selfplay.oracle.behaviour.call_results import SCENARIO, TriedCalls, only
 from selfplay.oracle.behaviour.call_runner import Calls
 from selfplay.oracle.behaviour.contexts import users_place
 from selfplay.oracle.behaviour.probe_runner import OTHER_SEED
-from selfplay.oracle.behaviour.stored_behaviour import GONE, SLOW, Guards, Outcomes, without_accidents
+from selfplay.oracle.behaviour.stored_behaviour import GONE, SLOW, Guards, Outcomes, raising, without_accidents
 from selfplay.oracle.behaviour.unseen_inputs import all_novel
+from selfplay.oracle.behaviour.unusual_inputs import unusual
 from selfplay.oracle.layers import Layer, caught
 
 SEEN_BESIDE, TRIED_GUARDS, KEPT_GUARDS, OF_A_FUNCTION = 200, 200, 80, 8
@@ -40,7 +41,8 @@ def find_guards(tried: TriedCalls, of_tests: Collection[str], beside: Sequence[s
     sources = {name: (tried.names | other.names)[name] for name in by_turns(groups)}
     calls = only(replace(tried.calls, sources=sources), sources)
     again = tried.bench.call(calls, (), users_place(), OTHER_SEED) if sources else {}
-    return _lasting(Guards(calls, {name: {**tried.first, **other.first}[name] for name in sources}), again)
+    right = {name: {**tried.first, **other.first}[name] for name in sources}
+    return _lasting(Guards(calls, right, unusual(sources, [*seen, *(tried.names[name] for name in of_tests)])), again)
 
 
 def lasting(guards: Guards, tried: TriedCalls, calls: Calls, hash_seed: int) -> Guards:
@@ -52,7 +54,7 @@ def lasting(guards: Guards, tried: TriedCalls, calls: Calls, hash_seed: int) -> 
 
 def _lasting(guards: Guards, outcomes: Outcomes) -> Guards:
     right = {name: said for name, said in guards.right.items() if outcomes.get(name) == said}
-    return Guards(only(guards.calls, right), right)
+    return Guards(only(guards.calls, right), right, guards.unusual & right.keys())
 
 
 def joined(calls: Calls, guards: Calls) -> Calls:
@@ -89,9 +91,10 @@ def by_turns(groups: Mapping[str, str]) -> list[str]:
 
 def damage(guards: Guards, seen: Outcomes) -> Layer | None:
     """Caught when a prediction differs on too many guards, else None. A call does not count if the repair renamed or
-    removed its target."""
+    removed its target; an unusual input may be refused with any exception."""
     counted = [name for name in guards.right if GONE not in seen.get(name, {}).values()]
-    differing = [name for name in counted if seen.get(name, {}) != guards.right[name]]
+    refused = {name for name in guards.unusual if raising(seen.get(name, {}))}
+    differing = [name for name in counted if seen.get(name, {}) != guards.right[name] and name not in refused]
     function = {name: function_of(guards.calls.sources[name]) for name in counted}
     beside = [name for name in differing if name.startswith(BESIDE)]
     if len(beside) > MAY_DIFFER_BESIDE:

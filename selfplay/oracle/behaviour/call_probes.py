@@ -23,7 +23,12 @@ Change = Callable[[ast.expr, ast.expr, random.Random], ast.expr | None]
 
 def target_of(source: str) -> str:
     """The name of the called function, as far as the source shows it: `m.Parser.parse` of `m.Parser(1).parse('a')`."""
-    node, names = call_tree(source), list[str]()
+    return name_of(call_tree(source))
+
+
+def name_of(node: ast.expr) -> str:
+    """Like `target_of`, of a tree."""
+    names = list[str]()
     while not isinstance(node, ast.Name):
         if isinstance(node, ast.Attribute):
             names.append(node.attr)
@@ -147,7 +152,8 @@ def set_input(parent: ast.AST, name: str, at: int | None, new: ast.expr) -> None
 def value_of(node: ast.expr) -> object:
     """The constant of a node, or the node itself if it has none."""
     if isinstance(node, ast.UnaryOp):
-        return -node.operand.value if isinstance(node.operand, ast.Constant) else node  # type: ignore[operator]
+        number = node.operand.value if isinstance(node.operand, ast.Constant) else None
+        return -number if isinstance(node.op, ast.USub) and isinstance(number, int | float) else node
     return node.value if isinstance(node, ast.Constant) else node
 
 

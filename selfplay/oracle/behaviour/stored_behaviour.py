@@ -27,10 +27,12 @@ Outcomes = Mapping[str, Mapping[str, str]]
 
 @dataclass(frozen=True)
 class Guards:
-    """Calls on which the original and the buggy program agree, and what both do (`agreeing_calls.py`)."""
+    """Calls on which the original and the buggy program agree, and what both do (`agreeing_calls.py`). `unusual`: those
+    with an input that a repair may refuse."""
 
     calls: Calls = field(default_factory=Calls)
     right: Outcomes = field(default_factory=dict)
+    unusual: frozenset[str] = frozenset()
 
     def __bool__(self) -> bool:
         return bool(self.right)

@@ -1,0 +1,71 @@
+"""A repair may refuse what no test passes in a place; what tests do pass there it must answer."""
+
+import ast
+
+import pytest
+
+from selfplay.oracle.behaviour.agreeing_calls import damage
+from selfplay.oracle.behaviour.call_probes import value_of
+from selfplay.oracle.behaviour.call_runner import Calls
+from selfplay.oracle.behaviour.stored_behaviour import Guards
+from selfplay.oracle.behaviour.unusual_inputs import sorts_of, unusual
+
+SHOWN = ["m.wrapped('aa bb', 5)", "m.wrapped('', 7)", "m.table([['a']], gap=2)", "m.Box(3).put('a', -1)"]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "m.wrapped('other words', 90)", "m.table([['b', 'c'], ['d']], gap=1)", "m.Box(4).put('b', -9)",
+        "selfplay_s0.f()",
+    ],
+)  # fmt: skip
+def test_other_values_of_the_sorts_that_tests_pass_are_usual(call: str) -> None:
+    assert unusual({"c1": call}, SHOWN) == frozenset()
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "m.wrapped('aa', -1)", "m.wrapped('aa', 0)", "m.wrapped('', '')", "m.wrapped('aa', 1.5)", "m.wrapped(None, 5)",
+        "m.wrapped('aa', True)", "m.table([[]], gap=2)", "m.table([['']], gap=2)", "m.table((['a'],), gap=2)",
+        "m.table([['a']], gap=-2)", "m.Box(3).put('a', 1)", "m.Box(-3).put('a', -1)", "m.other('aa')",
+    ],
+)  # fmt: skip
+def test_another_type_an_empty_and_a_negative_input_are_unusual(call: str) -> None:
+    assert unusual({"c1": call}, SHOWN) == {"c1"}
+
+
+def test_the_place_of_an_input_is_its_function_and_argument() -> None:
+    assert {*sorts_of("m.f([1, -2], key={'a': m.g(())})")} == {
+        ("m.f 0", "List"), ("m.f 0 item", "int"), ("m.f 0 item", "int negative"), ("m.f key", "Dict"),
+        ("m.f key item", "str"), ("m.f key item", "m.g"), ("m.g 0", "Tuple empty"),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("source", ["not 'a'", "-'a'", "~1", "+'a'"])
+def test_only_minus_of_a_number_is_a_constant(source: str) -> None:
+    node = ast.parse(source, mode="eval").body
+    assert value_of(node) is node
+
+
+NAMES = [f"c{at}" for at in range(6)]
+KNOWN = Guards(
+    Calls(sources={name: f"m.f({at})" for at, name in enumerate(NAMES)}), {name: {f"{name}/0": "1"} for name in NAMES},
+    unusual=frozenset(NAMES[:4]),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("said", "names", "stopped"),
+    [
+        ('["raised", "ValueError"]', NAMES[:4], False),
+        ('["raised", "ValueError"]', NAMES[:5], False),
+        ('["raised", "ValueError"]', NAMES[4:], True),
+        ('["list", "0"]', NAMES[:4], True),
+    ],
+)
+def test_an_unusual_input_may_be_refused_but_not_answered_otherwise(said: str, names: list[str], stopped: bool) -> None:
+    """Of six calls 1.2 may differ: two refused usual ones are too many, and one is not; unusual ones do not count."""
+    seen = {name: {f"{name}/0": said if name in names else "1"} for name in NAMES}
+    assert (damage(KNOWN, seen) is not None) == stopped
