@@ -107,7 +107,8 @@ class Calibration:
                 "right": stored.plain_outcomes(shown.right), "wrong": stored.plain_outcomes(shown.wrong),
                 "guards": stored.calls(shown.guards.calls), "guarded": stored.plain_outcomes(shown.guards.right),
                 "unusual": sorted(shown.guards.unusual),
-                "reached": [*shown.reached], "hash_seed": shown.hash_seed,
+                "constant_caught": shown.constant_caught, "reached": [*shown.reached],
+                "hash_seed": shown.hash_seed,
             },
         }  # fmt: skip
 
@@ -203,6 +204,6 @@ def _calibration(value: dict[str, Any]) -> Calibration:
                 stored.calls_of(shown["guards"]), stored.outcomes_of(shown["guarded"]),
                 frozenset(stored.texts(shown["unusual"])),
             ),
-            stored.pair(shown["reached"]), stored.count(shown["hash_seed"]),
+            stored.flag(shown["constant_caught"]), stored.pair(shown["reached"]), stored.count(shown["hash_seed"]),
         ),
     )  # fmt: skip

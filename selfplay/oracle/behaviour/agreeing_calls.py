@@ -1,7 +1,8 @@
 """Guards: calls on which the original and the buggy program agree. A repair that breaks something else differs there.
 
 They are made from calls of the tests: from calls of other functions of the changed files (*beside*), which a repair has
-no reason to touch, and from calls of the changed functions where the bug does not show. Some guards may differ, because
+no reason to touch, and from calls of the changed functions where the bug does not show. Of a scenario that shows the
+bug in one step the other steps are a guard. Some guards may differ, because
 another algorithm may do something else on unspecified inputs: one *beside* guard, a fifth of the others, and half of
 those of one function. A repair may also refuse an input of a sort that no test passes there (`unusual_inputs.py`).
 """
@@ -35,13 +36,14 @@ def find_guards(tried: TriedCalls, of_tests: Collection[str], beside: Sequence[s
     that do not reach them. `tests`: the text of all tests. Raises `SandboxError`."""
     seen = list(beside[:SEEN_BESIDE])
     other = TriedCalls(tried.bench, tried.calls, prefix=BESIDE)
-    shown = other.add(seen)
-    other.add((*varied_calls(seen, (), TRIED_GUARDS, seed), *all_novel(seen, tests, TRIED_GUARDS, seed)))
-    groups = {**_agreed(other, shown), **_agreed(tried, of_tests)}
-    sources = {name: (tried.names | other.names)[name] for name in by_turns(groups)}
+    made = (*varied_calls(seen, (), TRIED_GUARDS, seed), *all_novel(seen, tests, TRIED_GUARDS, seed))
+    shown = other.add((*seen, *made))[: len(seen)]
+    agreed = {**_agreed(other, shown), **_agreed(tried, of_tests)}
+    every = tried.names | other.names
+    sources = {name: every[name] for name in by_turns({name: function_of(every[name]) for name in agreed})}
     calls = only(replace(tried.calls, sources=sources), sources)
     again = tried.bench.call(calls, (), users_place(), OTHER_SEED) if sources else {}
-    right = {name: {**tried.first, **other.first}[name] for name in sources}
+    right = {name: agreed[name] for name in sources}
     return _lasting(Guards(calls, right, unusual(sources, [*seen, *(tried.names[name] for name in of_tests)])), again)
 
 
@@ -53,7 +55,7 @@ def lasting(guards: Guards, tried: TriedCalls, calls: Calls, hash_seed: int) -> 
 
 
 def _lasting(guards: Guards, outcomes: Outcomes) -> Guards:
-    right = {name: said for name, said in guards.right.items() if outcomes.get(name) == said}
+    right = {name: said for name, said in guards.right.items() if not _differs(guards, name, outcomes)}
     return Guards(only(guards.calls, right), right, guards.unusual & right.keys())
 
 
@@ -62,16 +64,29 @@ def joined(calls: Calls, guards: Calls) -> Calls:
     return replace(calls, sources={**calls.sources, **guards.sources}, helpers={**calls.helpers, **guards.helpers})
 
 
-def _agreed(tried: TriedCalls, shown: Collection[str]) -> dict[str, str]:
-    """Name -> called function, of the calls that no test makes and on which the two programs agree."""
-    made = {name: function_of(source) for name, source in tried.names.items() if name not in shown}
-    agreed = {name: called for name, called in made.items() if _agree(tried.first, tried.buggy, name)}
-    return without_accidents(agreed, tried.first, shown)
+def _differs(guards: Guards, name: str, seen: Outcomes) -> bool:
+    """Whether a program does something else in this guard; of a scenario only the steps in the guard count."""
+    said, right = seen.get(name, {}), guards.right[name]
+    if function_of(guards.calls.sources[name]) == STEPS:
+        said = {place: outcome for place, outcome in said.items() if place in right}
+    return said != right
 
 
-def _agree(first: Outcomes, buggy: Outcomes, name: str) -> bool:
-    said = first.get(name, {})
-    return bool(said) and said == buggy.get(name) and not {GONE, SLOW} & {*said.values()}
+def _agreed(tried: TriedCalls, shown: Collection[str]) -> dict[str, Mapping[str, str]]:
+    """Name -> outcomes, of the calls and steps that no test makes and on which the two programs agree."""
+    made = {name: _both(tried, name) for name in tried.names if name not in shown}
+    usual = without_accidents(tried.names, tried.first, shown)
+    return {name: outcomes for name, outcomes in made.items() if outcomes and name in usual}
+
+
+def _both(tried: TriedCalls, name: str) -> Mapping[str, str]:
+    """What both programs do in a call, empty if they do not agree; in a scenario, the steps on which they agree."""
+    said, other = tried.first.get(name, {}), tried.buggy.get(name, {})
+    if {GONE, SLOW} & {*said.values()}:
+        return {}
+    if said != other and function_of(tried.names[name]) == STEPS:
+        return {place: outcome for place, outcome in said.items() if other.get(place) == outcome}
+    return said if said == other else {}
 
 
 def function_of(source: str) -> str:
@@ -94,7 +109,7 @@ def damage(guards: Guards, seen: Outcomes) -> Layer | None:
     removed its target; an unusual input may be refused with any exception."""
     counted = [name for name in guards.right if GONE not in seen.get(name, {}).values()]
     refused = {name for name in guards.unusual if raising(seen.get(name, {}))}
-    differing = [name for name in counted if seen.get(name, {}) != guards.right[name] and name not in refused]
+    differing = [name for name in counted if _differs(guards, name, seen) and name not in refused]
     function = {name: function_of(guards.calls.sources[name]) for name in counted}
     beside = [name for name in differing if name.startswith(BESIDE)]
     if len(beside) > MAY_DIFFER_BESIDE:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from selfplay.oracle.behaviour.call_runner import Calls
 from selfplay.oracle.behaviour.probe_runner import Bench
-from selfplay.oracle.behaviour.stored_behaviour import choose
+from selfplay.oracle.behaviour.stored_behaviour import UNMADE, choose
 
 SCENARIO = "selfplay_s"
 """Prefix of the names of scenario modules in calls."""
@@ -28,8 +28,10 @@ class TriedCalls:
         if fresh:
             self.names.update(fresh)
             calls = only(replace(self.calls, sources=fresh), fresh)
-            self.buggy.update(self.bench.call(calls, self.bench.task.diffs))
-            self.first.update(self.bench.call(calls))
+            buggy = self.bench.call(calls, self.bench.task.diffs)
+            made = [name for name in fresh if UNMADE not in buggy.get(name, {}).values()]
+            self.buggy.update(buggy)
+            self.first.update(self.bench.call(only(calls, made)))
         return [*fresh]
 
     def telling(self) -> list[str]:

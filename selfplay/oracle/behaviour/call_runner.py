@@ -57,7 +57,8 @@ class Called:
 @dataclass(frozen=True)
 class Caller:
     """Makes calls of one task's program. `seconds`: time limit of a run of its tests, and of all calls if it is
-    above `ALL_SECONDS`; `each`: of one call, like `SECONDS`. `ends`: kinds of events that end the process."""
+    above `ALL_SECONDS`; `each`: of one call, like `SECONDS`; after `most_slow` calls that were stopped no more are
+    made. `ends`: kinds of events that end the process."""
 
     backend: Backend
     task: Task
@@ -65,24 +66,26 @@ class Caller:
     limits: Limits
     ends: tuple[str, ...] = ()
     each: float = SECONDS
+    most_slow: int = 1_000_000
 
     def make(
         self, calls: Calls, diffs: Sequence[str], place: CallContext = BARE, hash_seed: str = "0",
-        marked: Mapping[str, TestFile] = MappingProxyType({}), again: float = 0.0,
+        files: Mapping[str, TestFile] = MappingProxyType({}), again: float = 0.0, marked: bool = False,
     ) -> Called:  # fmt: skip
         """Make the calls in order, since one may change what later ones return. Raises `SandboxError`.
 
-        `again`: seconds for repeating the quick calls; a changed outcome is recorded as `AGAIN`. `marked`: files
-        whose executed lines are recorded as the outcome `lines` (`line_marks.py`); only for the original."""
+        `files` are written over those of the program. `again`: seconds for repeating the quick calls; a changed
+        outcome is recorded as `AGAIN`. `marked`: the executed lines of the files are recorded as the outcome `lines`
+        (`line_marks.py`); only for the original."""
         names, seconds = drawn_names(), max(self.seconds, ALL_SECONDS)
         key, record = secrets.token_hex(32), f"/tmp/tmp{secrets.token_hex(4)}"
         order = {**self._order(calls, place, names), "record": record, "own": [*OWN, record], "again": again,
-                 "marked": bool(marked)}  # fmt: skip
+                 "marked": marked}  # fmt: skip
         program = inside.apart(f"{_SOURCE}\nselfplay_caller()\n", "__main__", file=place.argv[0] or "<string>")
         world = place.world(self.task.world)
         request = RunRequest(
             world, place.script(world, calls.python, program, hash_seed), "", seconds, self.limits,
-            diffs=tuple(diffs), restore=self.task.artifact.test_files, files=marked,
+            diffs=tuple(diffs), restore=self.task.artifact.test_files, files=files,
             stdin=f"{key}{json.dumps(order)}".encode(), read=(record,), alone=True,
         )  # fmt: skip
         run = run_tests(self.backend, request)
@@ -100,7 +103,8 @@ class Caller:
             "root": place.root, "paths": [place.path(path) for path in calls.paths], "modules": dict(calls.modules),
             "helpers": {name: in_names(text, names) for name, text in calls.helpers.items()},
             "given": {old: names[old] for old in NAMES}, "argv": list(place.argv), "terminal": bool(place.home),
-            "script": place.main, "recursion": place.recursion, "seconds": self.each, "ends": list(self.ends),
+            "script": place.main, "recursion": place.recursion, "seconds": self.each,
+            "slow": self.most_slow, "ends": list(self.ends),
             "tests": areas(paths_of_tests(artifact.test_files, (artifact.bug_inject,))),
             "calls": [[name, source] for name, source in calls.sources.items()],
         }  # fmt: skip

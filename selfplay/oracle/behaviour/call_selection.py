@@ -57,9 +57,9 @@ def observed_calls(bench: Bench, shown: Entered, scenarios: Mapping[str, Scenari
     played = {name: one.source for name, one in scenarios.items()}
     tried = TriedCalls(bench, Calls(shown.python, shown.paths, modules, helpers={**helpers, **played}))
     by_call = {one.call: one for one in scenarios.values()}
-    first = tried.add((*seen, *by_call))
-    of_tests, steps = first[: len(seen)], first[len(seen) :]
-    tried.add((*varied_calls(seen, (), TRIED_CALLS, seed), *all_novel(seen, tests, NOVEL_CALLS, seed)))
+    near = (*varied_calls(seen, (), TRIED_CALLS, seed), *all_novel(seen, tests, NOVEL_CALLS, seed))
+    first = tried.add((*seen, *by_call, *near))
+    of_tests, steps = first[: len(seen)], first[len(seen) : len(seen) + len(by_call)]
     telling = [tried.names[name] for name in tried.telling() if name not in steps]
     known = [source for name, source in tried.names.items() if name not in steps]
     tried.add((*varied_calls(telling, known, 2 * TRIED_CALLS, seed + 1),

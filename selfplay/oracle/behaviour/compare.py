@@ -1,7 +1,6 @@
 """Judges a prediction by its behaviour on inputs that the solver never saw: runs the probes, and compares their record
 with the original and the buggy program (`stored_behaviour.py`)."""
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
@@ -12,7 +11,7 @@ from selfplay.oracle.behaviour.call_runner import AGAIN_SECONDS, Called, Caller
 from selfplay.oracle.behaviour.contexts import BARE, users_place
 from selfplay.oracle.behaviour.input_kinds import ENOUGH_OF_A_KIND
 from selfplay.oracle.behaviour.recording import Recording
-from selfplay.oracle.behaviour.stored_behaviour import ENOUGH, Behaviour, Outcomes, compared, worn
+from selfplay.oracle.behaviour.stored_behaviour import ENOUGH, Behaviour, Outcomes, compared, most_alike, worn
 from selfplay.oracle.layers import Layer, caught, passed, unavailable
 from selfplay.oracle.trial import Trial, TrialOrder, run_trial
 from selfplay.oracle.world import Task
@@ -85,8 +84,8 @@ def unknown(known: Behaviour, said: Layer) -> Layer:
     equal, too few inputs are novel, or few changed lines ran."""
     if said.state != "passed":
         return said
-    alike = most_alike(known.right)
-    if alike >= AGREE * len(known.right):
+    alike = len(most_alike(known.right))
+    if alike >= AGREE * len(known.right) and not known.constant_caught:
         why = f"{alike} of {count(len(known.right), 'input')} have the same answer, which a program may give to all"
     elif len(known.novel) < ENOUGH:
         why = f"{count(len(known.novel), 'call')} with only inputs that no test contains, and {ENOUGH} are needed"
@@ -95,11 +94,6 @@ def unknown(known: Behaviour, said: Layer) -> Layer:
     else:
         return said
     return replace(unavailable("behaviour", f"{why}; {said.reason}"), runs=1)
-
-
-def most_alike(right: Outcomes) -> int:
-    """The number of probes with the most frequent answer: the same outcomes in the same order."""
-    return max(Counter(tuple(outcomes.values()) for outcomes in right.values()).values(), default=0)
 
 
 def apart(known: Behaviour, first: Outcomes, other: Outcomes) -> Layer | None:

@@ -9,6 +9,7 @@ from pathlib import PurePosixPath
 from selfplay.oracle.behaviour import python_probes
 from selfplay.oracle.behaviour.call_results import SCENARIO
 from selfplay.oracle.behaviour.call_selection import Scenario, behaviour_of, observed_calls
+from selfplay.oracle.behaviour.constant_programs import constant_is_caught
 from selfplay.oracle.behaviour.inherited_tests import with_inherited
 from selfplay.oracle.behaviour.probe_runner import OTHER_SEED, Bench, with_texts
 from selfplay.oracle.behaviour.scenarios import Files
@@ -47,10 +48,11 @@ def observe(
     probes = _probes(bench, originals, shown)
     calls = observed_calls(bench, shown, _scenarios(bench, probes, every), "\n".join(every.values()))
     tests = _tests(bench, probes) if len(calls.right) < KEPT else Behaviour()
-    return replace(
-        calls, files=tests.files, right={**tests.right, **calls.right}, wrong={**tests.wrong, **calls.wrong},
-        runs=bench.runs, events=tuple(bench.events),
+    known = replace(
+        calls, files=tests.files, right={**tests.right, **calls.right}, wrong={**tests.wrong, **calls.wrong}
     )  # fmt: skip
+    constant_caught = constant_is_caught(bench, known)
+    return replace(known, constant_caught=constant_caught, runs=bench.runs, events=tuple(bench.events))
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from types import MappingProxyType
 
 from selfplay.oracle.behaviour.call_runner import Caller, Calls
 from selfplay.oracle.behaviour.contexts import BARE, CallContext
@@ -20,6 +21,8 @@ from selfplay.workbench.files import TestFile
 
 CALL_SECONDS = 0.25
 """Seconds for one call; a prediction gets four times as long for each."""
+MOST_SLOW = 40
+"""The most calls of a process that are stopped: a buggy program may hang in nearly all of them."""
 OTHER_SEED = "7"
 """The hash seed of the second run: outcomes that depend on hashes are not behaviour. Calls are also repeated in a
 user's place: outcomes that depend on the place are not behaviour either."""
@@ -54,16 +57,16 @@ class Bench:
 
     def call(
         self, calls: Calls, diffs: Sequence[str] = (), place: CallContext = BARE, hash_seed: str = "0",
-        again: float = 0.0,
+        again: float = 0.0, files: Mapping[str, TestFile] = MappingProxyType({}),
     ) -> Outcomes:  # fmt: skip
-        """Make the calls; returns their outcomes."""
-        called = self._caller.make(calls, diffs, place, hash_seed, again=again)
+        """Make the calls; returns their outcomes. `files` are written over those of the program."""
+        called = self._caller.make(calls, diffs, place, hash_seed, files, again)
         self.events += called.events
         return called.outcomes
 
     def lines(self, calls: Calls) -> Outcomes:
         """Make the calls of the original; returns the lines of the changed functions that run in each."""
-        return self._caller.make(calls, (), marked=self._marked).outcomes
+        return self._caller.make(calls, (), files=self._marked, marked=True).outcomes
 
     @cached_property
     def _marked(self) -> Mapping[str, TestFile]:
@@ -71,7 +74,7 @@ class Bench:
 
     @cached_property
     def _caller(self) -> Caller:
-        return Caller(self.backend, self.task, self.oracle.seconds, self.limits, each=CALL_SECONDS)
+        return Caller(self.backend, self.task, self.oracle.seconds, self.limits, (), CALL_SECONDS, MOST_SLOW)
 
 
 def with_texts(files: Mapping[str, TestFile], texts: Mapping[str, str]) -> dict[str, TestFile]:

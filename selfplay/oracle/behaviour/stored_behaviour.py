@@ -19,8 +19,8 @@ KEPT, KEPT_CALLS = 12, 40
 ENOUGH = 4
 """With fewer probes a prediction is not judged by them, and its grade is weakly assured."""
 RAISED, WRONG_KIND = '["raised"', '["raised", "TypeError"]'
-GONE, SLOW = '"selfplay: gone"', '"selfplay: slow"'
-"""Outcomes of a call whose target does not exist, and of a call that was stopped."""
+GONE, SLOW, UNMADE = '"selfplay: gone"', '"selfplay: slow"', '"selfplay: not made"'
+"""Outcomes of a call whose target does not exist, of a call that was stopped, and of a call after many such ones."""
 Outcomes = Mapping[str, Mapping[str, str]]
 """Probe -> its outcomes by place; each is plain JSON, or a digest of it."""
 
@@ -43,7 +43,8 @@ class Behaviour:
     """`files`: the test files with probes instead of tests; `calls`: the call probes; `novel`: call probes whose inputs
     do not occur in the tests; `kinds`: input kind -> its call probes (`input_kinds.py`). `right`: the original's
     outcomes where the buggy program differs; `wrong`: the buggy program's outcomes there. `guards`: calls on which both
-    agree. `reached`: how many of the changed lines run in the calls, and how many there are (`line_reach.py`).
+    agree; `constant_caught`: whether they catch programs that give most probes' answer to all inputs
+    (`constant_programs.py`). `reached`: how many of the changed lines run in the calls, of how many (`line_reach.py`).
     `hash_seed`: drawn once; the original was seen under it, and predictions are, since two items of a set have the same
     order under half of all seeds. `runs`: suite runs that this took; `events`: what the programs did to their
     interpreter meanwhile; neither is stored."""
@@ -55,6 +56,7 @@ class Behaviour:
     right: Outcomes = field(default_factory=dict)
     wrong: Outcomes = field(default_factory=dict)
     guards: Guards = field(default_factory=Guards)
+    constant_caught: bool = False
     reached: tuple[int, int] = (0, 0)
     hash_seed: int = 1
     runs: int = field(default=0, compare=False)
@@ -132,6 +134,14 @@ def choose_both(
     first = choose({name: group for name, group in groups.items() if name in novel}, *runs, most // 2)
     others = {name: group for name, group in groups.items() if name not in first}
     return {**first, **choose(others, *runs, most - len(first))}
+
+
+def most_alike(right: Outcomes) -> list[str]:
+    """The probes with the most frequent answer: the same outcomes in the same order."""
+    by_answer: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    for probe, outcomes in right.items():
+        by_answer[tuple(outcomes.values())].append(probe)
+    return max(by_answer.values(), key=len, default=[])
 
 
 def worn(outcomes: Outcomes, right: Outcomes) -> list[str]:

@@ -108,7 +108,7 @@ def selfplay_call(order, say, events, seen, waited):
     `seen`; the other repeats the quick calls many times. A user's process has no clock of ours."""
     import time
 
-    lines, said, quick, clock = set(), [0], [], time.monotonic
+    lines, said, stopped, quick, clock = set(), [0], [0], [], time.monotonic
     ranges, marked = selfplay_ranges, order["marked"]
     outcomes = selfplay_outcomes(order, seen, lines, selfplay_limits(order, waited))
     if marked:
@@ -121,8 +121,11 @@ def selfplay_call(order, say, events, seen, waited):
         return clock() - waited()
 
     def call(name, source, space):
+        if stopped[0] >= order["slow"]:
+            return say("%s/0" % name, "selfplay: not made")
         code, begun = compile(source, place, "eval"), now()
         texts = outcomes(code, space)
+        stopped[0] += texts[0] == "selfplay: slow"
         if now() - begun < QUICK:
             quick.append((name, code, texts))
         if marked:

@@ -16,6 +16,7 @@ from selfplay.oracle.behaviour.borrowed import helped, helper
 from selfplay.oracle.behaviour.call_probes import by_novelty, shape_of, target_of, varied_calls
 from selfplay.oracle.behaviour.call_runner import _SOURCES
 from selfplay.oracle.behaviour.signed import Signed, read_signed
+from selfplay.oracle.behaviour.stored_behaviour import SLOW, UNMADE
 from selfplay.oracle.behaviour.traced_calls import Entered, read_entered
 
 SEEN = ("m.split('a; b', strip=True)", "m.split('x y z')", "m.Parser(3).parse(['a', 2], None)")
@@ -114,8 +115,7 @@ def recorded(folder: Path, calls: list[list[str]], **order: object) -> Signed:
     told = {
         "record": str(record), "paths": [str(folder)], "modules": {"shop": "m"}, "seconds": 0.7, "calls": calls,
         "marked": False, "helpers": {}, "given": {}, "argv": [""], "terminal": False, "recursion": 0, "script": "",
-        "again": 0,
-        "root": str(folder), "tests": [], "own": [], "ends": [], **order,
+        "again": 0, "slow": 9, "root": str(folder), "tests": [], "own": [], "ends": [], **order,
     }  # fmt: skip
     text = "".join(f"{inside.text(name)}\n" for name in _SOURCES)
     program = inside.apart(
@@ -125,6 +125,15 @@ def recorded(folder: Path, calls: list[list[str]], **order: object) -> Signed:
     found, ended = read_signed(record.read_bytes(), key)
     assert ended
     return found
+
+
+@pytest.mark.slow
+def test_after_many_calls_that_were_stopped_no_more_are_made(tmp_path: Path) -> None:
+    """A buggy program may hang in nearly all of hundreds of calls: two are stopped here, and the rest is not made."""
+    calls = [["a", "m.endless()"], ["b", "m.ok('x')"], ["c", "m.endless()"], ["d", "m.ok('y')"], ["e", "m.endless()"]]
+    found = recorded(tmp_path, calls, slow=2, seconds=0.1)
+    first = {name: found[name][f"{name}/0"] for name in "abcde"}
+    assert first["a"] == first["c"] == SLOW and first["d"] == first["e"] == UNMADE and first["b"] not in (SLOW, UNMADE)
 
 
 @pytest.mark.slow
