@@ -85,7 +85,8 @@ def _both(tried: TriedCalls, name: str) -> Mapping[str, str]:
     if {GONE, SLOW} & {*said.values()}:
         return {}
     if said != other and function_of(tried.names[name]) == STEPS:
-        return {place: outcome for place, outcome in said.items() if other.get(place) == outcome}
+        agreed = {place: outcome for place, outcome in said.items() if other.get(place) == outcome}
+        return agreed if agreed.keys() - {f"{name}/0"} else {}  # how a scenario ends alone says little
     return said if said == other else {}
 
 

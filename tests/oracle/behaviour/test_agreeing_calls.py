@@ -1,14 +1,25 @@
 """What a repair breaks beside the bug is seen by calls that the bug leaves as they are."""
 
 from collections.abc import Callable
+from typing import cast
 
 import pytest
 from exploits.conftest import lab as lab
 from exploits.projects import MONEY, Lab
 from oracle.behaviour.test_stored_behaviour import OTHER_REPAIR, layer
 
-from selfplay.oracle.behaviour.agreeing_calls import KEPT_GUARDS, OF_A_FUNCTION, STEPS, by_turns, damage, function_of
+from selfplay.oracle.behaviour.agreeing_calls import (
+    KEPT_GUARDS,
+    OF_A_FUNCTION,
+    STEPS,
+    _agreed,
+    by_turns,
+    damage,
+    function_of,
+)
+from selfplay.oracle.behaviour.call_results import TriedCalls
 from selfplay.oracle.behaviour.call_runner import Calls
+from selfplay.oracle.behaviour.probe_runner import Bench
 from selfplay.oracle.behaviour.stored_behaviour import GONE, Guards
 
 BESIDE = MONEY.replace(
@@ -73,3 +84,32 @@ def test_each_function_has_its_turn() -> None:
     kept = by_turns(groups)
     assert len(kept) == KEPT_GUARDS and {name[0] for name in kept} == set(letters)
     assert max(sum(name[0] == letter for name in kept) for letter in letters) <= OF_A_FUNCTION
+
+
+def tried(first: dict[str, str], buggy: dict[str, str], source: str) -> TriedCalls:
+    """One call `c0` and what the two programs do in it."""
+    made = TriedCalls(cast(Bench, None), Calls(), names={"c0": source})
+    made.first["c0"], made.buggy["c0"] = first, buggy
+    return made
+
+
+def test_steps_on_which_both_programs_agree_are_a_guard_and_a_call_that_differs_is_none() -> None:
+    """A scenario that differs in its second step of three: what the first and the third show is kept."""
+    first = {"c0/0": "null", "c0/1": "1", "c0/2": '["raised", "KeyError"]', "c0/3": "3"}
+    scenario = tried(first, first | {"c0/2": "2"}, "selfplay_s0.f()")
+    assert _agreed(scenario, []) == {"c0": {"c0/0": "null", "c0/1": "1", "c0/3": "3"}}
+    assert _agreed(tried(first, first | {"c0/2": "2"}, "m.f(1)"), []) == {}
+    assert _agreed(tried(first, first, "m.f(1)"), []) == {"c0": first}
+    ends_alike = tried({"c0/0": "null", "c0/1": "1"}, {"c0/0": "null", "c0/1": "2"}, "selfplay_s0.f()")
+    assert _agreed(ends_alike, []) == {}
+
+
+def test_only_the_steps_of_a_guard_are_compared_and_all_that_a_call_does() -> None:
+    known = Guards(
+        Calls(sources={f"c{at}": f"selfplay_s{at}.f()" for at in range(3)}),
+        {f"c{at}": {f"c{at}/1": "1", f"c{at}/3": "3"} for at in range(3)},
+    )
+    right = {f"c{at}": {f"c{at}/{step}": str(step) for step in range(5)} for at in range(3)}
+    assert damage(known, right) is None
+    assert damage(known, {name: said | {f"{name}/3": "4"} for name, said in right.items()}) is not None
+    assert damage(KNOWN, {name: said | {f"{name}/1": "printed"} for name, said in KNOWN.right.items()}) is not None
