@@ -91,6 +91,7 @@ def run_solve(order: SolveOrder, backend: Backend, watcher: SolveWatcher) -> dic
         raise CurriculumError("only a control's attempts may have the control's name", "Give another --name.")
     control = order.policy in CONTROLS
     player: Player = ScriptedPlayer(order.policy) if control else player_named(order.policy, order.options)
+    policy = order.name or player.name
     with contextlib.ExitStack() as stack:
         pool = stack.enter_context(open_existing(order.run))
         cleanup.sweep(order.run)
@@ -98,10 +99,10 @@ def run_solve(order: SolveOrder, backend: Backend, watcher: SolveWatcher) -> dic
             raise CurriculumError(f"{order.run} has no bug yet", "Run `selfplay curriculum` first.")
         wanted = chosen(pool, order.bugs)
         if not control:
-            settle_attempts(pool, order.name or player.name, player, 0 if order.bugs else order.attempts)
+            settle_attempts(pool, policy, player, 0 if order.bugs else order.attempts)
         runner = stack.enter_context(asyncio.Runner())
         stack.callback(lambda: runner.run(player.close()))
-        if unfinished(pool, order.name or player.name, wanted or pool.orders(), order.attempts):
+        if unfinished(pool, policy, wanted or pool.orders(), order.attempts):
             runner.run(player.open(watcher.say))  # before everything that takes long: it fails early
         known, failed = read_summary(order.run), list[SelfplayError]()
         ready, why = 0, list[str]()
@@ -114,7 +115,7 @@ def run_solve(order: SolveOrder, backend: Backend, watcher: SolveWatcher) -> dic
                     watcher.say(f"the bugs of {first.source} are left out: {error.message}")
                     failed.append(error)
                     continue
-                found, said = runner.run(_solved(order, some, player, prepared, pool, backend, watcher))
+                found, said = runner.run(_solved(order, policy, some, player, prepared, pool, backend, watcher))
                 ready, why = ready + found, [*why, *said]
         finally:
             summary = {**known, **summarise(pool)}
@@ -183,6 +184,7 @@ def _prepared(original: Path, bug: Bug, backend: Backend, trust: bool) -> Prepar
 
 async def _solved(
     order: SolveOrder,
+    policy: str,
     wanted: frozenset[str],
     player: Player,
     prepared: Prepared,
@@ -190,7 +192,8 @@ async def _solved(
     backend: Backend,
     watcher: SolveWatcher,
 ) -> tuple[int, list[str]]:
-    """Attempt the bugs of one original. Returns how many could be attempted, and what was said of the others."""
+    """Attempt the bugs of one original; the attempts are filed under `policy`. Returns how many could be attempted, and
+    what was said of the others."""
     why: list[str] = []
 
     def say(line: str) -> None:
@@ -200,7 +203,7 @@ async def _solved(
     with Workers(one_per_core(order.workers)) as workers, relaxed_gc():
         run = SolverRun(
             prepared=prepared,
-            policy=order.name or player.name,
+            policy=policy,
             player=player,
             seats=SandboxPool(backend),
             workers=workers,
