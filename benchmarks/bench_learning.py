@@ -25,10 +25,10 @@ BUGS, WANTED = 11, 5
 """Bugs made, and bugs that the solver is trained on. One that is graded weakly earns nothing, and one that is resolved
 never or always teaches nothing."""
 MADE = ("--strategy", "direct", "--seed", 1, "--bugs", BUGS)
-ROUNDS = ((6, 3e-4), *6 * ((1, 3e-5),))
+ROUNDS = ((8, 3e-4), *6 * ((1, 1e-4),))
 """(epochs, learning rate) of the rounds of the cold start. It ends with the first after which `WANTED` bugs are
 resolved at times."""
-TRIES, AT_TIMES = 12, (2, 9)
+TRIES, AT_TIMES = 12, (2, 6)
 """Attempts by which the bugs are chosen, and how many of them resolve one that is resolved at times. With four attempts
 five of nine bugs were chosen that had one success each, and then were resolved in 6 % of the attempts of the run."""
 COLD_START = (

@@ -25,9 +25,9 @@ from selfplay.sft.reproduction import Reproduction
 
 AROUND = 12
 """Lines shown before and after a place."""
-TEST = re.compile(r"\s*(?:async )?def (test\w*)\(")
+DEFINED = re.compile(r"\s*(?:async )?def (\w+)\(")
 LENGTHS = (10, 20, 40)
-"""How many lines of a test are shown."""
+"""How many lines of a function are shown."""
 MOST_CONTEXT = 40
 """The most lines of context that may be added to make an edit's old text unique."""
 Original = Callable[[str], str | None]
@@ -140,21 +140,26 @@ def _changes(section: FilePatch, text: str | None, what: str) -> Iterator[Said]:
     lines, moved = text.split("\n"), 0
     for hunk in section.hunks:
         start, old, new = _replacement(lines, hunk, moved, section.path)
-        shown = _shown(lines, start, start + len(old))
-        yield _bash(f"I read {what} in `{section.path}`.", f"{shown} -- {shlex.quote(section.path)}")
+        for command in _reading(lines, start, start + len(old)):
+            yield _bash(f"I read {what} in `{section.path}`.", f"{command} -- {shlex.quote(section.path)}")
         yield ("", Call("edit", {"path": section.path, "old": "\n".join(old), "new": "\n".join(new)}))
         lines[start : start + len(old)] = new
         moved += hunk.new_count - hunk.old_count
 
 
-def _shown(lines: Sequence[str], start: int, end: int) -> str:
-    """A command that shows these lines (from 0) with some around them: by the name of their test, which a model knows,
-    else by line numbers."""
+def _reading(lines: Sequence[str], start: int, end: int) -> Iterator[str]:
+    """The commands that show these lines (from 0), by what a model can know: the name of their function, which the
+    tests use; in a long function by line numbers, after the function's own was shown; else by line numbers alone."""
     start = next((at for at in range(start, end) if lines[at].strip()), start)
-    for at in range(start, max(-1, start - MOST_CONTEXT), -1):
-        if (test := TEST.match(lines[at])) and at + LENGTHS[-1] >= end:
-            return f"grep -A {next(n for n in LENGTHS if at + n >= end)} {shlex.quote(f'def {test[1]}(')}"
-    return f"sed -n '{max(1, start + 1 - AROUND)},{end + AROUND}p'"
+    above = ((at, found[1]) for at in range(min(start, len(lines) - 1), -1, -1) if (found := DEFINED.match(lines[at])))
+    at, name = next(above, (None, ""))
+    called = shlex.quote(f"def {name}(")
+    if at is not None and at + LENGTHS[-1] >= end:
+        yield f"grep -A {next(n for n in LENGTHS if at + n >= end)} {called}"
+        return
+    if at is not None:
+        yield f"grep -n {called}"
+    yield f"sed -n '{max(1, start + 1 - AROUND)},{end + AROUND}p'"
 
 
 def _replacement(lines: Sequence[str], hunk: Hunk, moved: int, path: str) -> tuple[int, list[str], list[str]]:
@@ -169,7 +174,7 @@ def _replacement(lines: Sequence[str], hunk: Hunk, moved: int, path: str) -> tup
     if list(lines[start : start + len(old)]) != old:
         raise Undemonstrable(f"the diff of {path} does not fit the original")
     text = "\n".join(lines)
-    for extra in range(1, MOST_CONTEXT):
+    for extra in range(0 if old and new else 1, MOST_CONTEXT):  # what is empty has no lines without context
         before = list(lines[max(0, start - extra) : start])
         after = list(lines[start + len(old) : start + len(old) + extra])
         shown = [*before, *old, *after]

@@ -65,7 +65,7 @@ def test_a_file_that_comes_and_one_that_goes(tmp_path: Path) -> None:
     ("before", "after", "said"),
     [
         ("x = 1\n", "x = 2", "src.py does not end with a newline"),
-        ("=======\nx = 1\n", "=======\nx = 2\n", "a call of edit that the textual format cannot write"),
+        ("=======\nx = 1\n", "======\nx = 1\n", "a call of edit that the textual format cannot write"),
     ],
 )
 def test_what_no_edit_can_say(tmp_path: Path, before: str, after: str, said: str) -> None:
@@ -120,15 +120,30 @@ def test_the_parser_reads_pytest() -> None:
     assert parsed("t.py::C", "t.py::'e'") == {test: everything[test] for test in ("t.py::a[x - y]", "t.py::b")}
 
 
-def test_a_test_is_shown_by_its_name_and_code_by_its_lines(tmp_path: Path) -> None:
-    """A model is told the names of the failing tests, and no line of their files."""
+def test_tests_and_code_are_shown_by_the_names_of_their_functions(tmp_path: Path) -> None:
+    """A model is told the names of the failing tests, which use the function, and no line of any file."""
     before = "import m\n\n\ndef test_one():\n    assert m.f(1) == 1\n    assert m.f(2) == 2\n\n\n" + TESTS
     weakening = diff(tmp_path, before, before.replace("    assert m.f(2) == 2\n", ""), "tests/test_m.py")
     bug = diff(tmp_path, "def f(x):\n    return x\n", "def f(x):\n    return 1\n", "m.py")
     known = {"tests/test_m.py": before, "m.py": "def f(x):\n    return x\n"}
     _, plant, weaken = demonstration(SUITE, artifact(bug, weakening), known.get, SSR_TOOLS)
     assert "grep -A 10 'def test_one(' -- tests/test_m.py" in weaken[0]
-    assert "sed -n '1,15p' -- m.py" in plant[0]
+    assert "grep -A 10 'def f(' -- m.py" in plant[0]
+
+
+def test_a_place_far_below_its_function_is_shown_by_lines_after_the_line_of_the_function(tmp_path: Path) -> None:
+    """The function begins at line 2; its last line is 61, it is shown with twelve around: 49 to 73."""
+    long = "\ndef f(x):\n" + "".join(f"    x += {at}\n" for at in range(58)) + "    return x\n"
+    bug = diff(tmp_path, long, long.replace("return x", "return 1"), "m.py")
+    _, plant, _ = demonstration(SUITE, artifact(bug, ""), {"m.py": long}.get, SSR_TOOLS)
+    assert "grep -n 'def f(' -- m.py" in plant[0] and "sed -n '49,73p' -- m.py" in plant[1]
+
+
+def test_code_above_every_function_is_shown_by_lines(tmp_path: Path) -> None:
+    text = "A = 1\n\n\ndef f(x):\n    return A\n"
+    bug = diff(tmp_path, text, text.replace("A = 1", "A = 2"), "m.py")
+    _, plant, _ = demonstration(SUITE, artifact(bug, ""), {"m.py": text}.get, SSR_TOOLS)
+    assert "sed -n '1,13p' -- m.py" in plant[0]
 
 
 def test_a_repair_looks_reads_edits_hands_in_and_ends(tmp_path: Path) -> None:
@@ -138,7 +153,7 @@ def test_a_repair_looks_reads_edits_hands_in_and_ends(tmp_path: Path) -> None:
     calls = [parse(message, SSR_TOOLS) for message in said]
     assert [call.tool for call in calls[:-1] if isinstance(call, Call)] == ["bash", "bash", "edit", "submit"]
     edit = calls[2]
-    assert isinstance(edit, Call) and edit.arguments["new"] == "def f(x):\n    return x\n"
+    assert isinstance(edit, Call) and edit.arguments["new"] == "    return x"
     assert "git ls-files '*.py'" in said[0] and said[-1] == FAREWELL
     with pytest.raises(Undemonstrable, match="does not fit"):
         repair(bug, {"m.py": "def f(x):\n    return 2\n"}.get, SSR_TOOLS)

@@ -81,7 +81,11 @@ def test_bugs_are_demonstrated_in_four_short_lessons(
         calls = [parse(message["content"], SSR_TOOLS) for message in row["messages"] if message["role"] == "assistant"]
         done = [_word(call) for call in calls[:-1] if isinstance(call, Call)]
         assert done[:3] == ["git ls-files", "git apply", "set -o"] and done[-3:] == ["edit", "set -o", "submit"]
-        assert set(done[3:-3]) <= {"sed -n", "edit"} and calls[-1] is None
+        assert set(done[3:-3]) <= {"grep -A", "grep -n", "sed -n", "edit"} and calls[-1] is None
+        for at, message in enumerate(row["messages"]):
+            call = parse(message["content"], SSR_TOOLS) if message["role"] == "assistant" else None
+            if isinstance(call, Call) and call.tool == "edit":
+                assert str(call.arguments["old"]) in row["messages"][at - 1]["content"], "it edits what it has read"
         heard = [message["content"] for message in row["messages"][2:] if message["role"] == "user"]
         assert " failed" in heard[2] and " failed" not in heard[-2] and " passed" in heard[-2]
         assert sum(len(message["content"]) for message in row["messages"]) < 12_000
