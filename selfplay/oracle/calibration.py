@@ -106,7 +106,7 @@ class Calibration:
                 "novel": sorted(shown.novel), "kinds": {kind: [*names] for kind, names in shown.kinds.items()},
                 "right": stored.plain_outcomes(shown.right), "wrong": stored.plain_outcomes(shown.wrong),
                 "guards": stored.calls(shown.guards.calls), "guarded": stored.plain_outcomes(shown.guards.right),
-                "unusual": sorted(shown.guards.unusual),
+                "unusual": sorted(shown.guards.unusual), "partly": sorted(shown.guards.partly),
                 "constant_caught": shown.constant_caught, "reached": [*shown.reached],
                 "hash_seed": shown.hash_seed,
             },
@@ -202,7 +202,7 @@ def _calibration(value: dict[str, Any]) -> Calibration:
             stored.outcomes_of(shown["right"]), stored.outcomes_of(shown["wrong"]),
             Guards(
                 stored.calls_of(shown["guards"]), stored.outcomes_of(shown["guarded"]),
-                frozenset(stored.texts(shown["unusual"])),
+                frozenset(stored.texts(shown["unusual"])), frozenset(stored.texts(shown["partly"])),
             ),
             stored.flag(shown["constant_caught"]), stored.pair(shown["reached"]), stored.count(shown["hash_seed"]),
         ),

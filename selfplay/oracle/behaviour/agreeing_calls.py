@@ -4,7 +4,8 @@ They are made from calls of the tests: from calls of other functions of the chan
 no reason to touch, and from calls of the changed functions where the bug does not show. Of a scenario that shows the
 bug in one step the other steps are a guard. Some guards may differ, because
 another algorithm may do something else on unspecified inputs: one *beside* guard, a fifth of the others, and half of
-those of one function. A repair may also refuse an input of a sort that no test passes there (`unusual_inputs.py`).
+those of one function. A repair of the function may also refuse an input of a sort that no known call of the tests
+passes there (`unusual_inputs.py`); such a guard then does not count.
 """
 
 from collections import defaultdict
@@ -17,7 +18,15 @@ from selfplay.oracle.behaviour.call_results import SCENARIO, TriedCalls, only
 from selfplay.oracle.behaviour.call_runner import Calls
 from selfplay.oracle.behaviour.contexts import users_place
 from selfplay.oracle.behaviour.probe_runner import OTHER_SEED
-from selfplay.oracle.behaviour.stored_behaviour import GONE, SLOW, Guards, Outcomes, raising, without_accidents
+from selfplay.oracle.behaviour.stored_behaviour import (
+    GONE,
+    SLOW,
+    UNMADE,
+    Guards,
+    Outcomes,
+    raising,
+    without_accidents,
+)
 from selfplay.oracle.behaviour.unseen_inputs import all_novel
 from selfplay.oracle.behaviour.unusual_inputs import unusual
 from selfplay.oracle.layers import Layer, caught
@@ -43,8 +52,10 @@ def find_guards(tried: TriedCalls, of_tests: Collection[str], beside: Sequence[s
     sources = {name: every[name] for name in by_turns({name: function_of(every[name]) for name in agreed})}
     calls = only(replace(tried.calls, sources=sources), sources)
     again = tried.bench.call(calls, (), users_place(), OTHER_SEED) if sources else {}
-    right = {name: agreed[name] for name in sources}
-    return _lasting(Guards(calls, right, unusual(sources, [*seen, *(tried.names[name] for name in of_tests)])), again)
+    right, tests_calls = {name: agreed[name] for name in sources}, [*beside, *(tried.names[name] for name in of_tests)]
+    strange = unusual({name: every[name] for name in sources if not name.startswith(BESIDE)}, tests_calls)
+    partly = {name for name in sources if right[name] != (tried.first | other.first)[name]}
+    return _lasting(Guards(calls, right, strange, frozenset(partly)), again)
 
 
 def lasting(guards: Guards, tried: TriedCalls, calls: Calls, hash_seed: int) -> Guards:
@@ -56,7 +67,7 @@ def lasting(guards: Guards, tried: TriedCalls, calls: Calls, hash_seed: int) -> 
 
 def _lasting(guards: Guards, outcomes: Outcomes) -> Guards:
     right = {name: said for name, said in guards.right.items() if not _differs(guards, name, outcomes)}
-    return Guards(only(guards.calls, right), right, guards.unusual & right.keys())
+    return Guards(only(guards.calls, right), right, guards.unusual & right.keys(), guards.partly & right.keys())
 
 
 def joined(calls: Calls, guards: Calls) -> Calls:
@@ -65,9 +76,9 @@ def joined(calls: Calls, guards: Calls) -> Calls:
 
 
 def _differs(guards: Guards, name: str, seen: Outcomes) -> bool:
-    """Whether a program does something else in this guard; of a scenario only the steps in the guard count."""
+    """Whether a program does something else in this guard."""
     said, right = seen.get(name, {}), guards.right[name]
-    if function_of(guards.calls.sources[name]) == STEPS:
+    if name in guards.partly:
         said = {place: outcome for place, outcome in said.items() if place in right}
     return said != right
 
@@ -82,7 +93,7 @@ def _agreed(tried: TriedCalls, shown: Collection[str]) -> dict[str, Mapping[str,
 def _both(tried: TriedCalls, name: str) -> Mapping[str, str]:
     """What both programs do in a call, empty if they do not agree; in a scenario, the steps on which they agree."""
     said, other = tried.first.get(name, {}), tried.buggy.get(name, {})
-    if {GONE, SLOW} & {*said.values()}:
+    if {GONE, SLOW, UNMADE} & {*said.values()}:
         return {}
     if said != other and function_of(tried.names[name]) == STEPS:
         agreed = {place: outcome for place, outcome in said.items() if other.get(place) == outcome}
@@ -107,10 +118,10 @@ def by_turns(groups: Mapping[str, str]) -> list[str]:
 
 def damage(guards: Guards, seen: Outcomes) -> Layer | None:
     """Caught when a prediction differs on too many guards, else None. A call does not count if the repair renamed or
-    removed its target; an unusual input may be refused with any exception."""
-    counted = [name for name in guards.right if GONE not in seen.get(name, {}).values()]
-    refused = {name for name in guards.unusual if raising(seen.get(name, {}))}
-    differing = [name for name in counted if _differs(guards, name, seen) and name not in refused]
+    removed its target, or if it refuses an unusual input with any exception."""
+    refused = {name for name in guards.unusual if raising(seen.get(name, {})) and _differs(guards, name, seen)}
+    counted = [name for name in guards.right if GONE not in seen.get(name, {}).values() and name not in refused]
+    differing = [name for name in counted if _differs(guards, name, seen)]
     function = {name: function_of(guards.calls.sources[name]) for name in counted}
     beside = [name for name in differing if name.startswith(BESIDE)]
     if len(beside) > MAY_DIFFER_BESIDE:

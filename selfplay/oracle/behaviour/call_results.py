@@ -7,6 +7,8 @@ from selfplay.oracle.behaviour.call_runner import Calls
 from selfplay.oracle.behaviour.probe_runner import Bench
 from selfplay.oracle.behaviour.stored_behaviour import UNMADE, choose
 
+HALVINGS = 2
+"""How often the calls of a lost process are halved and made again."""
 SCENARIO = "selfplay_s"
 """Prefix of the names of scenario modules in calls."""
 
@@ -27,12 +29,22 @@ class TriedCalls:
         fresh = {f"{self.prefix}{at}": source for at, source in enumerate(sources, len(self.names))}
         if fresh:
             self.names.update(fresh)
-            calls = only(replace(self.calls, sources=fresh), fresh)
-            buggy = self.bench.call(calls, self.bench.task.diffs)
-            made = [name for name in fresh if UNMADE not in buggy.get(name, {}).values()]
-            self.buggy.update(buggy)
-            self.first.update(self.bench.call(only(calls, made)))
+            self._make(fresh, HALVINGS)
         return [*fresh]
+
+    def _make(self, fresh: Mapping[str, str], halvings: int) -> None:
+        """Make these calls; if a process is lost, each half of them apart, since one call may end it."""
+        calls = only(replace(self.calls, sources=fresh), fresh)
+        buggy = self.bench.call(calls, self.bench.task.diffs)
+        made = [name for name in fresh if UNMADE not in buggy.get(name, {}).values()]
+        first = self.bench.call(only(calls, made)) if buggy or not halvings else {}
+        if first or not halvings or len(fresh) < 2:
+            self.buggy.update(buggy)
+            self.first.update(first)
+            return
+        names, middle = [*fresh], len(fresh) // 2
+        for half in (names[:middle], names[middle:]):
+            self._make({name: fresh[name] for name in half}, halvings - 1)
 
     def telling(self) -> list[str]:
         """The calls on which the two programs differ."""

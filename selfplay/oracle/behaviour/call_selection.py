@@ -4,6 +4,7 @@ import random
 import secrets
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 
 from selfplay.oracle.behaviour.agreeing_calls import find_guards, lasting
 from selfplay.oracle.behaviour.borrowed import helped
@@ -57,13 +58,13 @@ def observed_calls(bench: Bench, shown: Entered, scenarios: Mapping[str, Scenari
     played = {name: one.source for name, one in scenarios.items()}
     tried = TriedCalls(bench, Calls(shown.python, shown.paths, modules, helpers={**helpers, **played}))
     by_call = {one.call: one for one in scenarios.values()}
-    near = (*varied_calls(seen, (), TRIED_CALLS, seed), *all_novel(seen, tests, NOVEL_CALLS, seed))
-    first = tried.add((*seen, *by_call, *near))
-    of_tests, steps = first[: len(seen)], first[len(seen) : len(seen) + len(by_call)]
+    near, new = varied_calls(seen, (), TRIED_CALLS, seed), all_novel(seen, tests, NOVEL_CALLS, seed)
+    of_tests, steps, _, _ = add_by_turns(tried, seen, [*by_call], near, new)
     telling = [tried.names[name] for name in tried.telling() if name not in steps]
     known = [source for name, source in tried.names.items() if name not in steps]
-    tried.add((*varied_calls(telling, known, 2 * TRIED_CALLS, seed + 1),
-               *all_novel(telling, tests, 2 * NOVEL_CALLS, seed + 1)))  # fmt: skip
+    near, new = (varied_calls(telling, known, 2 * TRIED_CALLS, seed + 1),
+                 all_novel(telling, tests, 2 * NOVEL_CALLS, seed + 1))  # fmt: skip
+    add_by_turns(tried, near, new)
     made = {name: tried.names[name] for name in tried.telling() if name not in of_tests}
     shown_wrong = [name for name in tried.telling() if name in of_tests]
     ran = tried.lines({*made, *shown_wrong})
@@ -80,6 +81,14 @@ def observed_calls(bench: Bench, shown: Entered, scenarios: Mapping[str, Scenari
     guards = lasting(find_guards(tried, of_tests, beside, tests, seed), tried, kept.calls, hash_seed)
     changed = changed_statements(bench.task)
     return replace(kept, guards=guards, reached=reached(changed, [ran[name] for name in kept.calls.sources]))
+
+
+def add_by_turns(tried: TriedCalls, *parts: Sequence[str]) -> list[list[str]]:
+    """Make the calls of all parts in turn: of a program that hangs only the first are made. Returns the names of each
+    part's calls."""
+    batch = [(at, one) for turn in zip_longest(*parts) for at, one in enumerate(turn) if one is not None]
+    names = tried.add(source for _, source in batch)
+    return [[name for name, (of, _) in zip(names, batch, strict=True) if of == at] for at in range(len(parts))]
 
 
 def _kept(

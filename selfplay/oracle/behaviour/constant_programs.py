@@ -2,71 +2,148 @@
 written and run, to see whether the guards catch them: only then can probes and guards tell a repair from them."""
 
 import ast
+import builtins
 import json
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from itertools import islice
 
+from selfplay import patches
 from selfplay.oracle.behaviour.agreeing_calls import damage, joined
 from selfplay.oracle.behaviour.compare import AGREE
 from selfplay.oracle.behaviour.probe_runner import Bench
 from selfplay.oracle.behaviour.stored_behaviour import Behaviour, compared, most_alike
 from selfplay.oracle.behaviour.traced_calls import changed_lines
 from selfplay.oracle.originals import read_originals
-from selfplay.oracle.rewriting.python_trees import Function, parsed, unparsed
+from selfplay.oracle.rewriting.python_trees import Function, Unwritable, parsed, unparsed
 from selfplay.oracle.world import Task
+from selfplay.patches.changes import changes
 from selfplay.plain_text import decode, encode
 from selfplay.workbench.files import TestFile
 
-MOST_PROGRAMS = 4
-"""A bug that changes more functions is not looked at."""
+MOST_PROGRAMS = 6
+"""A bug that needs more programs is not looked at."""
 _SCALARS = ("int", "float", "complex", "bytes")
 
 
 def constant_is_caught(bench: Bench, known: Behaviour) -> bool:
-    """Whether the guards catch every program in which one changed function gives the most frequent answer, as far as it
-    passes the probes. False if none passes them, or if most probes differ in their answers. Raises `SandboxError`."""
+    """Whether the guards catch every program of `constant_programs` that passes the probes, for the most frequent
+    answer. False if none passes them, or if most probes differ in their answers. Raises `SandboxError`."""
     alike = {probe: known.right[probe] for probe in most_alike(known.right) if probe in known.calls.sources}
     if not alike or len(alike) < AGREE * len(known.right):
         return False
     statement = giving(next(iter(next(iter(alike.values())).values())))
-    programs = [*islice(constant_programs(bench.task, statement), MOST_PROGRAMS + 1)] if statement else []
+    programs = constant_programs(bench.task, statement) if statement else []
+    if len(programs) > MOST_PROGRAMS:
+        return False
     caught, every = list[bool](), joined(known.calls, known.guards.calls)
-    for files in programs[: MOST_PROGRAMS + 1]:
+    for files in programs:
         seen = bench.call(every, files=files)
         if compared(alike, known.wrong, seen).right >= AGREE * len(alike):
             caught.append(damage(known.guards, seen) is not None)
-    return len(programs) <= MOST_PROGRAMS and bool(caught) and all(caught)
+    return bool(caught) and all(caught)
 
 
-def constant_programs(task: Task, statement: ast.stmt) -> Iterator[dict[str, TestFile]]:
-    """The changed files of the original, with one changed function that only does this, for each such function."""
+def constant_programs(task: Task, statement: ast.stmt) -> list[dict[str, TestFile]]:
+    """The changed files of the original, with the statement as the whole body of a changed function, or in the place of
+    the changed statements, which leaves what comes before them as it is. Each place makes one program; what the
+    original does there itself makes none. Empty if one of them cannot be written."""
+    programs, lines = list[dict[str, TestFile]](), _changed(task)
     for path, firsts in changed_lines(task).items():
         file = read_originals(task.world, [path])[path]
-        text = decode(file.content)
-        for first in firsts:
-            with suppress(RecursionError):
-                yield {path: replace(file, content=encode(_only(text, first, statement)))}
+        try:
+            texts = [*_constant(decode(file.content), firsts, lines[path], statement)]
+        except Unwritable:
+            return []
+        if not firsts or not texts:
+            return []
+        programs += [{path: replace(file, content=encode(text))} for text in texts]
+    return programs
 
 
-def _only(text: str, first: int, statement: ast.stmt) -> str:
-    """The file, in which the function that begins at this line does only this."""
+def _changed(task: Task) -> dict[str, set[int]]:
+    """Changed file -> numbers of the changed lines in the original."""
+    found = defaultdict[str, set[int]](set)
+    for section in patches.parse(task.artifact.bug_inject):
+        for change in (change for hunk in section.hunks for change in changes(hunk)):
+            found[section.old_path or ""] |= {*change.lines}
+    return found
+
+
+def _constant(text: str, firsts: Sequence[int], lines: Collection[int], statement: ast.stmt) -> Iterator[str]:
+    """The file once for each function that begins at these lines, and once for its changed lines. Raises
+    `Unwritable`."""
+    for first in firsts:
+        tree = parsed(text)
+        for node in _functions(tree):
+            if tree is not None and min(one.lineno for one in (node, *node.decorator_list)) == first:
+                node.body = [statement]
+                yield unparsed(tree)
     tree = parsed(text)
-    for node in ast.walk(tree) if tree is not None else ():
-        if isinstance(node, Function) and min(one.lineno for one in (node, *node.decorator_list)) == first:
-            node.body = [statement]
-    return unparsed(tree) if tree is not None else text
+    bodies = [body for function in _functions(tree) for node in ast.walk(function) for body in _bodies(node)]
+    put = [_put(body, lines, statement) for body in bodies]
+    if tree is not None and any(put):
+        yield unparsed(tree)
+
+
+def _functions(tree: ast.Module | None) -> list[Function]:
+    return [node for node in ast.walk(tree) if isinstance(node, Function)] if tree is not None else []
+
+
+def _bodies(node: ast.AST) -> Iterator[list[ast.stmt]]:
+    """The lists of statements in a node."""
+    for name in ("body", "orelse", "finalbody"):
+        some = getattr(node, name, None)
+        if isinstance(some, list):
+            yield some
+
+
+def _put(body: list[ast.stmt], lines: Collection[int], statement: ast.stmt) -> bool:
+    """Put the statement in the place of those with own lines among these, except those that give its answer themselves.
+    Returns whether it was put anywhere."""
+    at = [n for n, one in enumerate(body) if not isinstance(one, Function | ast.ClassDef) and _own(one) & {*lines}]
+    others = [n for n in at if not _same(body[n], statement)]
+    for n in others:
+        body[n] = statement
+    return bool(others)
+
+
+def _own(node: ast.stmt) -> set[int]:
+    """The lines of a statement, without those of the statements in it."""
+    inner = [one.lineno for body in _bodies(node) for one in body]
+    return {*range(node.lineno, min([*inner, (node.end_lineno or node.lineno) + 1]))}
+
+
+def _same(node: ast.stmt, statement: ast.stmt) -> bool:
+    """Whether a statement gives this answer itself: a repair does that, too."""
+    if isinstance(node, ast.Raise) and isinstance(statement, ast.Raise):
+        return _raised(node.exc) == _raised(statement.exc)
+    return isinstance(node, ast.Return) and ast.dump(node) == ast.dump(statement)
+
+
+def _raised(node: ast.expr | None) -> str:
+    """The name of the exception that an expression gives; empty if it does not say it."""
+    if isinstance(node, ast.Call) and ast.unparse(node.func) == "type":  # as `_exception` writes it
+        return str(getattr(node.args[0], "value", "")) if node.args else ""
+    named = node.func if isinstance(node, ast.Call) else node
+    return str(getattr(named, "attr", getattr(named, "id", "")))
 
 
 def giving(answer: str) -> ast.stmt | None:
     """The statement that returns or raises what this outcome is; None if it has no short form."""
-    with suppress(ValueError, SyntaxError, RecursionError):
+    with suppress(ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
         value = json.loads(answer)
         if isinstance(value, list) and len(value) == 2 and value[0] == "raised":
-            return ast.parse(f"raise {value[1]}").body[0] if str(value[1]).isidentifier() else None
+            return ast.parse(f"raise {_exception(value[1])}").body[0] if str(value[1]).isidentifier() else None
         return ast.parse(f"return {literal(value)}").body[0]
     return None
+
+
+def _exception(name: str) -> str:
+    """An exception of this name: only its name is recorded, and the program may not have imported it."""
+    known = isinstance(getattr(builtins, name, None), type)
+    return name if known else f"type({name!r}, (Exception,), {{}})"
 
 
 def literal(value: object) -> str:

@@ -51,8 +51,8 @@ def observe(
     known = replace(
         calls, files=tests.files, right={**tests.right, **calls.right}, wrong={**tests.wrong, **calls.wrong}
     )  # fmt: skip
-    constant_caught = constant_is_caught(bench, known)
-    return replace(known, constant_caught=constant_caught, runs=bench.runs, events=tuple(bench.events))
+    known = replace(known, runs=bench.runs, events=tuple(bench.events))
+    return replace(known, constant_caught=constant_is_caught(bench, known))  # what those programs do is no event
 
 
 @dataclass(frozen=True)

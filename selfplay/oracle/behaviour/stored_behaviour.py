@@ -28,11 +28,12 @@ Outcomes = Mapping[str, Mapping[str, str]]
 @dataclass(frozen=True)
 class Guards:
     """Calls on which the original and the buggy program agree, and what both do (`agreeing_calls.py`). `unusual`: those
-    with an input that a repair may refuse."""
+    with an input that a repair may refuse; `partly`: scenarios of which only some steps are in `right`."""
 
     calls: Calls = field(default_factory=Calls)
     right: Outcomes = field(default_factory=dict)
     unusual: frozenset[str] = frozenset()
+    partly: frozenset[str] = frozenset()
 
     def __bool__(self) -> bool:
         return bool(self.right)
@@ -111,7 +112,7 @@ def choose(
     telling: dict[str, tuple[dict[str, str], dict[str, str]]] = {}
     for name, group in groups.items():
         now, again, wrong = (dict(run.get(name, {})) for run in (first, second, buggy))
-        if not now or {GONE, SLOW} & {*now.values(), *again.values()}:
+        if not now or {GONE, SLOW, UNMADE} & {*now.values(), *again.values()}:
             continue
         places = [
             place for place in now if now[place] == again.get(place) and _differ(now[place], wrong.get(place, ""))

@@ -1,4 +1,5 @@
-"""Tells calls with an input of a sort that no test passes in that place: another type, an empty or a negative one.
+"""Tells calls with an input of a sort that no known call of the tests has in that place: another type, an empty or a
+negative one.
 
 What a program does with such an input is nowhere said: the original may return for `wrapped("", -1)` only because it
 never looks at the second argument, and a repair by another algorithm may refuse it.
@@ -42,10 +43,12 @@ def sorts_of(call: str) -> Iterator[Sort]:
 
 
 def _sort(value: object) -> str:
-    """The type of an input, and whether it is empty or negative. `value`: a constant, or the tree of anything else."""
+    """The type of an input, and whether it is empty or negative; a truth value is neither. `value`: a constant, or the
+    tree of anything else."""
     if isinstance(value, ast.List | ast.Tuple | ast.Set):
         empty = not value.elts
     else:
         empty = not value.keys if isinstance(value, ast.Dict) else not value
+    empty = empty and not isinstance(value, bool)
     below = isinstance(value, int | float) and value < 0
     return f"{type(value).__name__}{' negative' if below else ' empty' if empty else ''}"

@@ -96,10 +96,10 @@ def _before_main(tree: ast.Module, default: int) -> int:
 
 
 def _source_of(node: ast.expr) -> str:
-    """The source of an expression; empty if it is nested too deeply to be unparsed."""
+    """The source of an expression; empty if it cannot be written."""
     try:
         return ast.unparse(node)
-    except RecursionError:
+    except (ValueError, RecursionError):
         return ""
 
 

@@ -38,9 +38,17 @@ def loaded(name: str) -> ast.Name:
     return ast.Name(name, ast.Load())
 
 
+class Unwritable(RecursionError):
+    """A tree that Python cannot write as text: nested too deeply, or, before 3.12, with a string in an f-string that
+    needs a backslash."""
+
+
 def unparsed(tree: ast.Module) -> str:
-    """The tree as text. Raises `RecursionError` if it is nested too deeply to be unparsed."""
-    return ast.unparse(ast.fix_missing_locations(tree)).encode("utf-8", "backslashreplace").decode() + "\n"
+    """The tree as text. Raises `Unwritable`."""
+    try:
+        return ast.unparse(ast.fix_missing_locations(tree)).encode("utf-8", "backslashreplace").decode() + "\n"
+    except (ValueError, RecursionError) as error:
+        raise Unwritable(str(error)) from error
 
 
 def parsed(text: str) -> ast.Module | None:

@@ -1,6 +1,7 @@
 """What a repair breaks beside the bug is seen by calls that the bug leaves as they are."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import cast
 
 import pytest
@@ -108,8 +109,10 @@ def test_only_the_steps_of_a_guard_are_compared_and_all_that_a_call_does() -> No
     known = Guards(
         Calls(sources={f"c{at}": f"selfplay_s{at}.f()" for at in range(3)}),
         {f"c{at}": {f"c{at}/1": "1", f"c{at}/3": "3"} for at in range(3)},
+        partly=frozenset({"c0", "c1", "c2"}),
     )
     right = {f"c{at}": {f"c{at}/{step}": str(step) for step in range(5)} for at in range(3)}
     assert damage(known, right) is None
     assert damage(known, {name: said | {f"{name}/3": "4"} for name, said in right.items()}) is not None
+    assert damage(replace(known, partly=frozenset()), right) is not None, "what a whole guard prints counts"
     assert damage(KNOWN, {name: said | {f"{name}/1": "printed"} for name, said in KNOWN.right.items()}) is not None

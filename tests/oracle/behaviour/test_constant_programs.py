@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from exploits.projects import Lab, Project
 
-from selfplay.oracle.behaviour.constant_programs import constant_programs, giving, literal
+from selfplay.oracle.behaviour.constant_programs import _constant, constant_programs, giving, literal
 from selfplay.oracle.behaviour.stored_behaviour import most_alike
 from selfplay.oracle.grades import Grade
 from selfplay.plain_text import decode
@@ -28,6 +28,16 @@ def enter(name, age):
     if name:
         raise PermissionError(name)
     raise PermissionError(age)
+'''
+
+
+EFFECT = '''"""A stock."""
+
+
+def put(stock, name, size):
+    if not name:
+        raise ValueError(name)
+    stock[name] = stock.get(name, 0) + size
 '''
 
 
@@ -79,6 +89,25 @@ def test_hidden():
 )  # fmt: skip
 
 
+LOST_EFFECT = project(
+    "store/keep.py", EFFECT, EFFECT.replace("stock.get(name, 0)", "stock[name]"),
+    """import pytest
+
+from store import keep
+
+
+def test_shown():
+    keep.put({"fig": 1}, "fig", 2)
+    with pytest.raises(ValueError):
+        keep.put({"fig": 1}, "", 2)
+
+
+def test_hidden():
+    keep.put({"pear": 1}, "fig", 2)
+""",
+)  # fmt: skip
+
+
 def gold(backend: Backend, folder: Path, bug: Project) -> tuple[Lab, Grade]:
     lab = Lab("python", backend, folder, bug)
     return lab, lab.grade(lab.diff(lab.fix))
@@ -105,6 +134,17 @@ def test_it_is_weakly_assured_where_a_constant_is_right_everywhere(backend: Back
 
 
 @pytest.mark.slow
+def test_it_is_weakly_assured_where_calls_show_nothing_of_what_they_do(backend: Backend, tmp_path: Path) -> None:
+    """All probes give None; a function that never does is caught, one that only lacks its last statement is not."""
+    lab, grade = gold(backend, tmp_path, LOST_EFFECT)
+    known = lab._grader.calibration.behaviour
+    assert known is not None and not known.constant_caught
+    assert grade.resolved and any("have the same answer" in why for why in grade.weaknesses), grade
+    nothing = giving("null")
+    assert nothing is not None and len(constant_programs(lab.task, nothing)) == 2
+
+
+@pytest.mark.slow
 def test_the_program_is_the_original_with_one_function_that_has_one_answer(backend: Backend, tmp_path: Path) -> None:
     lab = Lab("python", backend, tmp_path, ONE_EXCEPTION)
     statement = giving('["raised", "KeyError"]')
@@ -121,6 +161,7 @@ def test_the_program_is_the_original_with_one_function_that_has_one_answer(backe
     [
         ('["raised", "KeyError"]', "raise KeyError"), ("null", "return None"), ("true", "return True"),
         ('"a\'b"', "return \"a'b\""), ('["int", "-7"]', "return -7"), ('["float", "0.5"]', "return 0.5"),
+        ('["raised", "NotFound"]', "raise type('NotFound', (Exception,), {})"),
         ('["bytes", "b\'x\'"]', "return b'x'"), ('["list", ["int", "1"], "1"]', "return list([1])"),
         ('["tuple", "0"]', "return tuple([])"), ('["dict", ["a", null]]', "return {'a': None}"),
     ],
@@ -134,7 +175,9 @@ def test_an_answer_as_a_statement(answer: str, source: str) -> None:
     "answer",
     [
         '["raised", "x; import os"]', '["float", "nan"]', '["list", ["int", "1"], "2"]', '["m.Box", ["size", "1"]]',
-        '["set", "1"]', "...", '["int", "__import__(\'os\')"]', "[]", '["raised", ["KeyError"]]', "[" * 100_000,
+        '["set", "1"]', "...", '["dict", null]',
+        '["list", ["dict", null], "1"]', '["int", "{[]:1}"]', '["int", "__import__(\'os\')"]', "[]",
+        '["raised", ["KeyError"]]', "[" * 100_000,
     ],
 )  # fmt: skip
 def test_an_answer_without_a_literal_is_no_statement(answer: str) -> None:
@@ -144,3 +187,30 @@ def test_an_answer_without_a_literal_is_no_statement(answer: str) -> None:
 def test_what_is_cut_off_has_no_literal() -> None:
     with pytest.raises(ValueError, match="list has no literal"):
         literal(["list", ["int", "1"], "200"])
+
+
+CHANGED = """def f(x):
+    if x > 1:
+        y = 2
+        return y
+    raise shop.NotFound(x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("lines", "answer", "expected"),
+    [
+        ({3}, "null", CHANGED.replace("y = 2", "return None")),
+        ({2}, "null", "def f(x):\n    return None\n    raise shop.NotFound(x)\n"),
+        ({5}, "null", CHANGED.replace("raise shop.NotFound(x)", "return None")),
+        ({5}, '["raised", "NotFound"]', None),
+        ({4, 5}, '["raised", "NotFound"]', CHANGED.replace("return y", "raise type('NotFound', (Exception,), {})")),
+        ({1}, "null", None),
+    ],
+)  # fmt: skip
+def test_an_answer_in_the_place_of_the_changed_statements(lines: set[int], answer: str, expected: str | None) -> None:
+    """A statement that gives the answer itself stays, and so do the heads of functions."""
+    statement = giving(answer)
+    assert statement is not None
+    made = [ast.dump(ast.parse(text)) for text in _constant(CHANGED, [], lines, statement)]
+    assert made == ([] if expected is None else [ast.dump(ast.parse(expected))])
