@@ -26,6 +26,8 @@ from selfplay.sft.reproduction import Reproduction
 AROUND = 12
 """Lines shown before and after a place."""
 DEFINED = re.compile(r"\s*(?:async )?def (\w+)\(")
+BY_NAME = re.compile(r"grep (?:-n|-A \d+) ('def \w+\(') -- ")
+"""The beginning of a command of `_reading`."""
 LENGTHS = (10, 20, 40)
 """How many lines of a function are shown."""
 MOST_CONTEXT = 40
@@ -79,15 +81,26 @@ def demonstration(
 def repair(bug_inject: str, broken: Original, toolset: Toolset, seen: Reproduction | None = None) -> tuple[str, ...]:
     """The messages of a solver that undoes the bug. `broken`: a file's text in its world; `seen`: the test to run
     before and after; None for none. Raises `Undemonstrable` as `demonstration` does."""
-    kind = PurePosixPath(patches.parse(bug_inject)[0].path).suffix
-    look = _bash("I look at what there is.", f"git ls-files {shlex.quote('*' + kind)} | grep -v test | head -40")
-    edits = _edits(patches.reverse(bug_inject), broken, "the code")
+    sections = patches.parse(patches.reverse(bug_inject))
+    (look, *first), *others = ([*_found(section, broken)] for section in sections)
     before, after = list[Said](), list[Said]()
     if seen:
         before = [_bash("I put one of the tests back.", seen.restore)] if seen.restore else []
         before += [_bash("It should fail now.", seen.run)]
         after = [_bash("It should pass now.", seen.run)]
+    edits = [*first, *(said for part in others for said in part)]
     return (*_written((look, *before, *edits, *after, _DONE), toolset), FAREWELL)
+
+
+def _found(section: FilePatch, broken: Original) -> Iterator[Said]:
+    """Messages that find a file, read it and change it. It is found by the function that is read first, which the tests
+    use, or in a list of all files with its suffix."""
+    edits = [*_edited(section, broken, "the code")]
+    named = BY_NAME.match(str(edits[0][1].arguments.get("command"))) if edits else None
+    kind = shlex.quote("*" + PurePosixPath(section.path).suffix)
+    listed = f"git ls-files {kind} | grep -v test | head -40"
+    yield _bash("I look where it is.", f"git grep -n {named[1]} | head -20" if named else listed)
+    yield from edits
 
 
 def _discover(suite: Suite) -> Iterator[Said]:
@@ -118,18 +131,22 @@ def parser(left_out: Sequence[str]) -> str:
 def _edits(diff: str, original: Original, what: str) -> Iterator[Said]:
     """Messages that read and change each place that `diff` changes."""
     for section in patches.parse(diff):
-        path = section.path
-        if section.kind == "deleted":
-            yield _bash(f"`{path}` goes.", f"git rm -q -- {shlex.quote(path)}")
-        elif any(line.startswith("\\") for hunk in section.hunks for line in hunk.lines):
-            raise Undemonstrable(f"{path} does not end with a newline")
-        elif section.kind == "added" and not section.binary and section.new_mode == "100644":
-            content = "".join(f"{line}\n" for line in section.added_lines)
-            yield (f"`{path}` is new.", Call("create", {"path": path, "content": content}))
-        elif section.kind == "modified" and not section.binary:
-            yield from _changes(section, original(path), what)
-        else:
-            raise Undemonstrable(f"{path} is not changed by edits")
+        yield from _edited(section, original, what)
+
+
+def _edited(section: FilePatch, original: Original, what: str) -> Iterator[Said]:
+    path = section.path
+    if section.kind == "deleted":
+        yield _bash(f"`{path}` goes.", f"git rm -q -- {shlex.quote(path)}")
+    elif any(line.startswith("\\") for hunk in section.hunks for line in hunk.lines):
+        raise Undemonstrable(f"{path} does not end with a newline")
+    elif section.kind == "added" and not section.binary and section.new_mode == "100644":
+        content = "".join(f"{line}\n" for line in section.added_lines)
+        yield (f"`{path}` is new.", Call("create", {"path": path, "content": content}))
+    elif section.kind == "modified" and not section.binary:
+        yield from _changes(section, original(path), what)
+    else:
+        raise Undemonstrable(f"{path} is not changed by edits")
 
 
 def _changes(section: FilePatch, text: str | None, what: str) -> Iterator[Said]:

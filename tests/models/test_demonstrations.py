@@ -48,6 +48,6 @@ def test_a_repair_looks_reproduces_edits_tests_and_submits(rows: list[dict[str, 
         heard = [message["content"] for message in row["messages"][2:] if not message["train"]]
         tests = [at for at, text in enumerate(said) if "python3 -m pytest -q" in text]
         edits = [at for at, text in enumerate(said) if "<tool: edit>" in text]
-        assert "git ls-files" in said[0] and "git apply" in said[1] and tests[0] == 2 and tests[1] == len(said) - 3
+        assert "git grep" in said[0] and "git apply" in said[1] and tests[0] == 2 and tests[1] == len(said) - 3
         assert tests[0] < edits[0] <= edits[-1] < tests[1] and "<tool: submit>" in said[-2]
         assert "[exit code 1]" in heard[tests[0]] and "E  " in heard[tests[0]] and "exit code" not in heard[tests[1]]

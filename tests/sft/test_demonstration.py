@@ -154,7 +154,9 @@ def test_a_repair_looks_reads_edits_hands_in_and_ends(tmp_path: Path) -> None:
     assert [call.tool for call in calls[:-1] if isinstance(call, Call)] == ["bash", "bash", "edit", "submit"]
     edit = calls[2]
     assert isinstance(edit, Call) and edit.arguments["new"] == "    return x"
-    assert "git ls-files '*.py'" in said[0] and said[-1] == FAREWELL
+    assert "git grep -n 'def f(' | head -20" in said[0] and said[-1] == FAREWELL
+    above = diff(tmp_path / "other", "A = 1\n", "A = 2\n", "n.py")
+    assert "git ls-files '*.py'" in repair(above, {"n.py": "A = 2\n"}.get, SSR_TOOLS)[0]
     with pytest.raises(Undemonstrable, match="does not fit"):
         repair(bug, {"m.py": "def f(x):\n    return 2\n"}.get, SSR_TOOLS)
 

@@ -80,12 +80,16 @@ def test_bugs_are_demonstrated_in_four_short_lessons(
         assert (row["outcome"], row["reward"], row["policy"]) == ("resolved", 1.0, "demonstration")
         calls = [parse(message["content"], SSR_TOOLS) for message in row["messages"] if message["role"] == "assistant"]
         done = [_word(call) for call in calls[:-1] if isinstance(call, Call)]
-        assert done[:3] == ["git ls-files", "git apply", "set -o"] and done[-3:] == ["edit", "set -o", "submit"]
-        assert set(done[3:-3]) <= {"grep -A", "grep -n", "sed -n", "edit"} and calls[-1] is None
+        assert done[0] in ("git grep", "git ls-files") and done[1:3] == ["git apply", "set -o"]
+        assert done[-3:] == ["edit", "set -o", "submit"]
+        looks = {"git grep", "git ls-files", "grep -A", "grep -n", "sed -n"}
+        assert set(done[3:-3]) <= looks | {"edit"} and calls[-1] is None
         for at, message in enumerate(row["messages"]):
             call = parse(message["content"], SSR_TOOLS) if message["role"] == "assistant" else None
             if isinstance(call, Call) and call.tool == "edit":
                 assert str(call.arguments["old"]) in row["messages"][at - 1]["content"], "it edits what it has read"
+                heard = [one["content"] for one in row["messages"][: at - 2] if one["role"] == "user"]
+                assert str(call.arguments["path"]) in "".join(heard), "and a file that it was told of"
         heard = [message["content"] for message in row["messages"][2:] if message["role"] == "user"]
         assert " failed" in heard[2] and " failed" not in heard[-2] and " passed" in heard[-2]
         assert sum(len(message["content"]) for message in row["messages"]) < 12_000
