@@ -5,7 +5,7 @@ import ast
 import builtins
 import json
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from contextlib import suppress
 from dataclasses import replace
 
@@ -48,15 +48,17 @@ def constant_is_caught(bench: Bench, known: Behaviour) -> bool:
 def constant_programs(task: Task, statement: ast.stmt) -> list[dict[str, TestFile]]:
     """The changed files of the original, with the statement as the whole body of a changed function, or in the place of
     the changed statements, which leaves what comes before them as it is. Each place makes one program; what the
-    original does there itself makes none. Empty if one of them cannot be written."""
+    original does there itself makes none. Empty if one of them cannot be written, or if they are too many."""
     programs, lines = list[dict[str, TestFile]](), _changed(task)
     for path, firsts in changed_lines(task).items():
+        if not 0 < len(firsts) <= MOST_PROGRAMS:
+            return []
         file = read_originals(task.world, [path])[path]
         try:
             texts = [*_constant(decode(file.content), firsts, lines[path], statement)]
         except Unwritable:
             return []
-        if not firsts or not texts:
+        if not texts:
             return []
         programs += [{path: replace(file, content=encode(text))} for text in texts]
     return programs
@@ -71,7 +73,7 @@ def _changed(task: Task) -> dict[str, set[int]]:
     return found
 
 
-def _constant(text: str, firsts: Sequence[int], lines: Collection[int], statement: ast.stmt) -> Iterator[str]:
+def _constant(text: str, firsts: Sequence[int], lines: Set[int], statement: ast.stmt) -> Iterator[str]:
     """The file once for each function that begins at these lines, and once for its changed lines. Raises
     `Unwritable`."""
     for first in firsts:
@@ -99,10 +101,10 @@ def _bodies(node: ast.AST) -> Iterator[list[ast.stmt]]:
             yield some
 
 
-def _put(body: list[ast.stmt], lines: Collection[int], statement: ast.stmt) -> bool:
+def _put(body: list[ast.stmt], lines: Set[int], statement: ast.stmt) -> bool:
     """Put the statement in the place of those with own lines among these, except those that give its answer themselves.
     Returns whether it was put anywhere."""
-    at = [n for n, one in enumerate(body) if not isinstance(one, Function | ast.ClassDef) and _own(one) & {*lines}]
+    at = [n for n, one in enumerate(body) if not isinstance(one, Function | ast.ClassDef) and _own(one) & lines]
     others = [n for n in at if not _same(body[n], statement)]
     for n in others:
         body[n] = statement
@@ -124,7 +126,7 @@ def _same(node: ast.stmt, statement: ast.stmt) -> bool:
 
 def _raised(node: ast.expr | None) -> str:
     """The name of the exception that an expression gives; empty if it does not say it."""
-    if isinstance(node, ast.Call) and ast.unparse(node.func) == "type":  # as `_exception` writes it
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "type":  # as `_exception`'s
         return str(getattr(node.args[0], "value", "")) if node.args else ""
     named = node.func if isinstance(node, ast.Call) else node
     return str(getattr(named, "attr", getattr(named, "id", "")))
