@@ -25,7 +25,7 @@ BUGS, WANTED = 11, 5
 """Bugs made, and bugs that the solver is trained on. One that is graded weakly earns nothing, and one that is resolved
 never or always teaches nothing."""
 MADE = ("--strategy", "direct", "--seed", 1, "--bugs", BUGS)
-ROUNDS = ((8, 3e-4), *6 * ((1, 1e-4),))
+ROUNDS = ((4, 3e-4), *6 * ((1, 1e-4),))
 """(epochs, learning rate) of the rounds of the cold start. It ends with the first after which `WANTED` bugs are
 resolved at times."""
 TRIES, AT_TIMES = 12, (2, 6)

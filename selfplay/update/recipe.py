@@ -19,14 +19,17 @@ from selfplay.rl.credit.rules import CreditRules
 from selfplay.train.packing import TooLong
 from selfplay.update.errors import LearningError
 
-Estimator = Literal["length_weighted", "centred", "standardised", "leave_one_out", "maximum_likelihood"]
+Estimator = Literal["length_weighted", "centred", "standardised", "leave_one_out", "maximum_likelihood", "raft"]
 ESTIMATORS: Mapping[Estimator, advantages.Estimator] = {
     "length_weighted": advantages.length_weighted,
     "centred": advantages.unweighted(advantages.centred),
     "standardised": advantages.unweighted(advantages.standardised),
     "leave_one_out": advantages.unweighted(advantages.leave_one_out),
     "maximum_likelihood": advantages.unweighted(advantages.maximum_likelihood),
+    "raft": advantages.unweighted(advantages.raft),
 }
+FROM_ZERO: tuple[Estimator, ...] = ("maximum_likelihood", "raft")
+"""Estimators for rewards of at least 0."""
 VALID: Mapping[str, rewards.ValidBugReward] = {
     "ssr": rewards.ssr,
     "consistency": rewards.consistency,
@@ -137,7 +140,10 @@ class Recipe:
                 "keep_activations keeps everything, keep_attention=false least: choose one",
             ),
             (self.offload and self.keep_attention, "offload is for layers' inputs alone: keep_attention=false"),
-            (self._negative, "maximum_likelihood takes rewards of at least 0: let failures earn 0, no length_penalty"),
+            (
+                bool(self._negative),
+                f"{self._negative} takes rewards of at least 0: let failures earn 0, no length_penalty",
+            ),
         ):
             if wrong:
                 raise LearningError(f"an impossible recipe: {why}")
@@ -154,12 +160,13 @@ class Recipe:
         return CAPS[self.correction] if self.cap is None else self.cap
 
     @property
-    def _negative(self) -> bool:
-        """Whether MaxRL is chosen for a role with negative rewards."""
+    def _negative(self) -> str:
+        """The estimator that takes no negative reward and is chosen for a role that has some; empty if none is."""
         solver = min(self.failed, self.cheated, rewards.RESOLVED) < self.length_penalty
         injector = min(self.invalid, self.duplicate, LEAST[self.valid]) < self.length_penalty
         chosen = self.solver_advantages, self.injector_advantages
-        return any(low and one == "maximum_likelihood" for low, one in zip((solver, injector), chosen, strict=True))
+        found = (one for low, one in zip((solver, injector), chosen, strict=True) if low and one in FROM_ZERO)
+        return next(found, "")
 
     @property
     def _length_penalty(self) -> Callable[[int], float] | None:

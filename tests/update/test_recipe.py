@@ -62,6 +62,7 @@ def test_choices_by_name() -> None:
         ("lora_alpha", "32", "lora_alpha needs a lora_rank"),
         ("solver_advantages", "maximum_likelihood", "takes rewards of at least 0: let failures earn 0"),
         ("injector_advantages", "maximum_likelihood", "takes rewards of at least 0: let failures earn 0"),
+        ("solver_advantages", "raft", "raft takes rewards of at least 0: let failures earn 0"),
     ],
 )
 def test_what_cannot_be_is_refused_when_it_is_read(name: str, value: str, why: str) -> None:

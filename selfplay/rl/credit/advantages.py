@@ -63,10 +63,26 @@ def maximum_likelihood(rewards: Sequence[float]) -> list[float]:
     sum(pass@k / k, k = 1..n), which goes to log pass@1 as n grows; REINFORCE is its first term.
     A group without success gives 0. Raises `ValueError` for a negative reward, for which this is no likelihood.
     """
-    if any(reward < 0 for reward in rewards):
-        raise ValueError(f"MaxRL takes rewards of at least 0, not {list(rewards)}: let a failure earn 0")
-    mean = _mean(rewards)
+    mean = _mean_of_successes(rewards)
     return [centre / mean if mean > 0 else 0.0 for centre in centred(rewards)]
+
+
+def raft(rewards: Sequence[float]) -> list[float]:
+    """A_i = R_i / mean(R), and 0 for a group of equal rewards, without a unit: MaxRL without its control variate, that
+    is, a group's successes are learned like lessons (RAFT, arXiv 2304.06767 and 2504.11343; filtered behaviour
+    cloning), for rewards of 0 and 1.
+
+    What failed is not made less likely: of a small model at a high rate, that can undo in two steps what it knew. And
+    it costs nothing: episodes without an advantage are not trained on. Raises `ValueError` for a negative reward.
+    """
+    mean, first = _mean_of_successes(rewards), next(iter(rewards), 0.0)
+    return [reward / mean if mean > 0 and any(one != first for one in rewards) else 0.0 for reward in rewards]
+
+
+def _mean_of_successes(rewards: Sequence[float]) -> float:
+    if any(reward < 0 for reward in rewards):
+        raise ValueError(f"MaxRL and RAFT take rewards of at least 0, not {list(rewards)}: let a failure earn 0")
+    return _mean(rewards)
 
 
 def unweighted(estimator: Callable[[Sequence[float]], list[float]]) -> Estimator:

@@ -2,6 +2,7 @@
 
 import math
 import statistics
+from collections.abc import Callable, Sequence
 
 import pytest
 from hypothesis import given, settings
@@ -13,12 +14,13 @@ from selfplay.rl.credit.advantages import (
     leave_one_out,
     length_weighted,
     maximum_likelihood,
+    raft,
     standardised,
     unweighted,
 )
 
 CENTRED: list[Estimator] = [length_weighted, unweighted(centred), unweighted(leave_one_out)]
-ALL: list[Estimator] = [*CENTRED, unweighted(standardised), unweighted(maximum_likelihood)]
+ALL: list[Estimator] = [*CENTRED, unweighted(standardised), unweighted(maximum_likelihood), unweighted(raft)]
 groups = st.lists(st.tuples(st.floats(-10, 10), st.integers(1, 100_000)), min_size=2, max_size=16)
 
 
@@ -48,9 +50,17 @@ def test_maximum_likelihood() -> None:
     assert maximum_likelihood([0.0, 0.0]) == [0.0, 0.0]
 
 
-def test_maximum_likelihood_refuses_a_failure_of_minus_one() -> None:
+def test_successes_alone() -> None:
+    """Mean 1/4: 1 / (1/4) = 4; where all succeed there is nothing to learn."""
+    assert raft([1.0, 0.0, 0.0, 0.0]) == [4.0, 0.0, 0.0, 0.0]
+    assert raft([1.0, 1.0, 0.0]) == pytest.approx([1.5, 1.5, 0.0])
+    assert raft([0.0, 0.0]) == raft([1.0, 1.0]) == [0.0, 0.0] and raft([1.0]) == [0.0] and raft([]) == []
+
+
+@pytest.mark.parametrize("estimator", [maximum_likelihood, raft])
+def test_successes_refuse_a_failure_of_minus_one(estimator: Callable[[Sequence[float]], list[float]]) -> None:
     with pytest.raises(ValueError, match="let a failure earn 0"):
-        maximum_likelihood([1.0, -1.0])
+        estimator([1.0, -1.0])
 
 
 def test_the_deviation_is_named() -> None:
