@@ -4,7 +4,7 @@ and the same run with the rewards of each group dealt out by lot, which must not
 Bugs by script -> those graded at full assurance -> short lessons -> cold start -> the bugs that it
 resolves at times -> `learn_small`, twice.
 `.venv-models/bin/python -m benchmarks.bench_learning [--json|--markdown]`; the same command goes on where it was
-stopped. `--markdown`: the curves as a page shows them, from what is stored. Two quiet cores take two to four hours.
+stopped. `--markdown`: the curves as a page shows them, from what is stored. Two quiet cores take an hour.
 """
 
 import argparse
