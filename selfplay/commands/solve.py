@@ -91,7 +91,7 @@ def run_solve(order: SolveOrder, backend: Backend, watcher: SolveWatcher) -> dic
         raise CurriculumError("only a control's attempts may have the control's name", "Give another --name.")
     control = order.policy in CONTROLS
     player: Player = ScriptedPlayer(order.policy) if control else player_named(order.policy, order.options)
-    policy = order.name or player.name
+    policy = _filed_under(order, player)
     with contextlib.ExitStack() as stack:
         pool = stack.enter_context(open_existing(order.run))
         cleanup.sweep(order.run)
@@ -115,7 +115,7 @@ def run_solve(order: SolveOrder, backend: Backend, watcher: SolveWatcher) -> dic
                     watcher.say(f"the bugs of {first.source} are left out: {error.message}")
                     failed.append(error)
                     continue
-                found, said = runner.run(_solved(order, policy, some, player, prepared, pool, backend, watcher))
+                found, said = runner.run(_solved(order, some, player, prepared, pool, backend, watcher))
                 ready, why = ready + found, [*why, *said]
         finally:
             summary = {**known, **summarise(pool)}
@@ -125,6 +125,11 @@ def run_solve(order: SolveOrder, backend: Backend, watcher: SolveWatcher) -> dic
         if not ready:
             raise CurriculumError(f"no bug of {order.run} could be attempted", "\n  ".join(why[:MOST_LINES]))
     return summary
+
+
+def _filed_under(order: SolveOrder, player: Player) -> str:
+    """The name of the attempts."""
+    return order.name or player.name
 
 
 def chosen(pool: Curriculum, named: Sequence[str]) -> frozenset[str] | None:
@@ -184,7 +189,6 @@ def _prepared(original: Path, bug: Bug, backend: Backend, trust: bool) -> Prepar
 
 async def _solved(
     order: SolveOrder,
-    policy: str,
     wanted: frozenset[str],
     player: Player,
     prepared: Prepared,
@@ -192,8 +196,7 @@ async def _solved(
     backend: Backend,
     watcher: SolveWatcher,
 ) -> tuple[int, list[str]]:
-    """Attempt the bugs of one original; the attempts are filed under `policy`. Returns how many could be attempted, and
-    what was said of the others."""
+    """Attempt the bugs of one original. Returns how many could be attempted, and what was said of the others."""
     why: list[str] = []
 
     def say(line: str) -> None:
@@ -203,7 +206,7 @@ async def _solved(
     with Workers(one_per_core(order.workers)) as workers, relaxed_gc():
         run = SolverRun(
             prepared=prepared,
-            policy=policy,
+            policy=_filed_under(order, player),
             player=player,
             seats=SandboxPool(backend),
             workers=workers,
