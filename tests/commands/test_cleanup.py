@@ -1,11 +1,11 @@
 """What a kill leaves in a run's folder is removed by the next run, and nothing else is."""
 
 import os
-import shutil
 import time
 from pathlib import Path
 
 import pytest
+from copied_runs import copy_of
 from run_fixtures import Command
 
 from selfplay.artifact.files import write_atomically
@@ -59,7 +59,7 @@ def test_a_calibration_in_work_is_left_to_its_process(tmp_path: Path, monkeypatc
 @pytest.mark.parametrize("command", ["curriculum", "solve"])
 def test_both_commands_do(selfplay: Command, calibrated: Path, shop: Path, tmp_path: Path, command: str) -> None:
     """On the code before, `.original.PID` stayed for good."""
-    run = Path(shutil.copytree(calibrated, tmp_path / "run"))
+    run = copy_of(calibrated, tmp_path / "run")
     (run / ".original.4711" / "deep").mkdir(parents=True)
     (one, *_) = sorted(path.name for path in (run / "bugs").iterdir())
     arguments: tuple[object, ...] = (run, "--policy", "empty", "--attempts", 1, "--bug", one)

@@ -1,7 +1,6 @@
 """`selfplay curriculum` from end to end on a tiny repository: what it makes, and that it always makes the same."""
 
 import json
-import shutil
 import signal
 import sqlite3
 import time
@@ -9,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import tiny_repository
+from copied_runs import copy_of
 from run_fixtures import Command, Done
 
 from selfplay import patches
@@ -82,7 +82,7 @@ def test_a_run_again_adds_nothing_and_with_more_bugs_goes_on(
     selfplay: Command, finished: tuple[Path, Done], shop: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "run"
-    shutil.copytree(finished[0], out)
+    copy_of(finished[0], out)
     before = hashes(out)
     again = selfplay("curriculum", shop, "--out", out, "--bugs", 4, "--seed", 3, "--workers", 2)
     assert again.code == 0 and "episode" not in again.err and hashes(out) == before
@@ -93,7 +93,7 @@ def test_a_run_again_adds_nothing_and_with_more_bugs_goes_on(
 @pytest.mark.slow
 def test_other_settings_are_refused(selfplay: Command, finished: tuple[Path, Done], shop: Path, tmp_path: Path) -> None:
     out = tmp_path / "run"
-    shutil.copytree(finished[0], out)
+    copy_of(finished[0], out)
     done = selfplay("curriculum", shop, "--out", out, "--bugs", 4, "--seed", 4)
     assert done.code == 2 and f"selfplay: {out} was made with seed = 3, not 4" in done.err
     done = selfplay("curriculum", shop, "--out", out, "--bugs", 5, "--seed", 3, "--group", 2)
@@ -105,7 +105,7 @@ def test_a_curriculum_of_order_2_does_not_go_on_with_attempts_of_others(
     selfplay: Command, calibrated: Path, shop: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "run"
-    shutil.copytree(calibrated, out)
+    copy_of(calibrated, out)
     one = ("--bug", summary(out)["bugs"][0]["id"])
     assert selfplay("solve", out, "--policy", "naive", "--name", "scripted", "--attempts", 1, *one).code == 0
     done = selfplay("curriculum", shop, "--out", out, "--bugs", 4, "--seed", 3, "--order", 2, "--attempts", 1)

@@ -1,12 +1,12 @@
 """Whole commands while somebody kills: what a lost sandbox said about a bug or an attempt is said of nobody."""
 
 import random
-import shutil
 import threading
 import traceback
 from pathlib import Path
 
 import pytest
+from copied_runs import copy_of
 from killing import Choice, Killing, running
 from run_fixtures import Done
 
@@ -39,7 +39,7 @@ def this_cache(selfplay: object, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def run(calibrated: Path, tmp_path: Path) -> Path:
     """The finished run of four bugs with their calibrations, as a folder to work on."""
-    return Path(shutil.copytree(calibrated, tmp_path / "run"))
+    return copy_of(calibrated, tmp_path / "run")
 
 
 @pytest.mark.slow

@@ -3,13 +3,13 @@
 import asyncio
 import itertools
 import json
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from copied_runs import copy_of
 from recorded import messages, playing, serving
 
 from selfplay.agent import EpisodeLimits
@@ -154,7 +154,7 @@ def test_an_endpoint_that_goes_down_stops_a_curriculum(selfplay: Any, shop: Path
 @pytest.mark.long
 def test_an_endpoint_that_goes_down_costs_no_attempt(selfplay: Any, calibrated: Path, tmp_path: Path) -> None:
     run = tmp_path / "run"
-    shutil.copytree(calibrated, run)
+    copy_of(calibrated, run)
     how = ["--policy", "openai:m", "--option", "retries=0", "--json"]
     with serving(going_down(2)) as (url, _):
         done = selfplay("solve", run, "--attempts", 4, "--base-url", url, *how)

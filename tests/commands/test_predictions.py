@@ -1,13 +1,13 @@
 """Files of predictions in every form that tools write, and a batch in which one prediction touches no other."""
 
 import json
-import shutil
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from copied_runs import copy_of
 from run_fixtures import Done
 
 from selfplay.commands import predictions
@@ -123,7 +123,7 @@ def test_a_bug_may_have_its_name_of_a_dataset(finished: tuple[Path, Done], backe
 
 @pytest.mark.slow
 def test_a_damaged_bug_is_its_own_grade(finished: tuple[Path, Done], tmp_path: Path, backend: Backend) -> None:
-    run = Path(shutil.copytree(finished[0], tmp_path / "run"))
+    run = copy_of(finished[0], tmp_path / "run")
     first, second = sorted(path.name for path in (run / "bugs").iterdir())[:2]
     (run / "bugs" / first / "bug.json").write_text("{}")
     found = dict(grade_predictions(run, {first: "", second: ""}, backend, GradingOptions(workers=1)))

@@ -1,9 +1,9 @@
 """`selfplay solve --bug`: which bugs a name means, and that no others are attempted."""
 
-import shutil
 from pathlib import Path
 
 import pytest
+from copied_runs import copy_of
 from run_fixtures import Command, Done
 
 from selfplay.commands.solve import chosen
@@ -23,7 +23,7 @@ def test_a_bug_is_named_by_its_id_or_a_beginning_of_its_own(finished: tuple[Path
 
 @pytest.mark.slow
 def test_only_the_named_bug_is_attempted(selfplay: Command, calibrated: Path, tmp_path: Path) -> None:
-    run = Path(shutil.copytree(calibrated, tmp_path / "run"))
+    run = copy_of(calibrated, tmp_path / "run")
     with read_pool(run) as pool:
         first, second, *_ = [bug.id for bug in pool.bugs()]
     done = selfplay("solve", run, "--policy", "empty", "--attempts", 1, "--bug", second, "--json")

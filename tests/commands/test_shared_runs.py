@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from copied_runs import copy_of
 from run_fixtures import Command, Done
 
 from selfplay.artifact import load_bug
@@ -27,7 +28,7 @@ def stranger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 @pytest.fixture
 def run(finished: tuple[Path, Done], tmp_path: Path) -> Path:
-    return Path(shutil.copytree(finished[0], tmp_path / "run"))
+    return copy_of(finished[0], tmp_path / "run")
 
 
 def first_bug(run: Path) -> Path:

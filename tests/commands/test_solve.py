@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import tiny_repository
+from copied_runs import copy_of
 from run_fixtures import Command, Done, done_once, with_calibrations
 from together import made_once
 
@@ -55,7 +56,7 @@ def pair(selfplay: Command, shop: Path, together: Path) -> Path:
 
 @pytest.fixture
 def run(pair: Path, tmp_path: Path) -> Path:
-    return Path(shutil.copytree(pair, tmp_path / "run"))
+    return copy_of(pair, tmp_path / "run")
 
 
 def attempts(run: Path) -> list[Attempt]:
@@ -68,7 +69,7 @@ def solved(selfplay: Command, pair: Path, together: Path) -> tuple[Path, Done]:
     """The run after two shallow attempts at each of its two bugs, with second-order bugs made of them."""
 
     def solve(run: Path) -> Done:
-        shutil.copytree(pair, run)
+        copy_of(pair, run)
         return selfplay("solve", run, "--attempts", 2, "--policy", "naive", "--promote", 1, "--json")
 
     return done_once(together / "solved", solve)
@@ -95,7 +96,7 @@ def test_every_bug_is_attempted_and_every_attempt_kept(solved: tuple[Path, Done]
 def test_the_same_command_again_plays_nothing_and_more_attempts_go_on(
     selfplay: Command, solved: tuple[Path, Done], tmp_path: Path
 ) -> None:
-    run = Path(shutil.copytree(solved[0], tmp_path / "run"))
+    run = copy_of(solved[0], tmp_path / "run")
     before = [a for a in attempts(run) if ".o2." not in a.bug]
     bug, other = sorted({a.bug for a in before})
     shutil.rmtree(run / "bugs" / other)
@@ -116,7 +117,7 @@ def test_a_player_without_anything_to_do_is_not_opened(
 
     monkeypatch.setenv("SELFPLAY_CACHE", str(selfplay.cache))
     monkeypatch.setattr(ScriptedPlayer, "open", refused)
-    run, quiet = Path(shutil.copytree(solved[0], tmp_path / "run")), Quiet()
+    run, quiet = copy_of(solved[0], tmp_path / "run"), Quiet()
     bugs = tuple(sorted({a.bug for a in attempts(run) if ".o2." not in a.bug}))
     run_solve(SolveOrder(run, 2, "naive", bugs=bugs), backend, quiet)
     with pytest.raises(CurriculumError, match="opened"):
@@ -127,7 +128,7 @@ def test_a_player_without_anything_to_do_is_not_opened(
 def test_the_gold_patch_is_resolved_and_the_untouched_world_is_not(
     selfplay: Command, solved: tuple[Path, Done], tmp_path: Path
 ) -> None:
-    run = Path(shutil.copytree(solved[0], tmp_path / "run"))
+    run = copy_of(solved[0], tmp_path / "run")
     for policy in ("gold", "empty"):
         done = selfplay("solve", run, "--attempts", 1, "--policy", policy, "--json")
         assert done.code == 0, done.err
@@ -165,7 +166,7 @@ def test_second_order_bugs_have_lineage_and_are_valid_bugs(selfplay: Command, so
 def test_a_second_order_bug_with_another_attempt_is_refused(
     selfplay: Command, solved: tuple[Path, Done], tmp_path: Path
 ) -> None:
-    run = Path(shutil.copytree(solved[0], tmp_path / "run"))
+    run = copy_of(solved[0], tmp_path / "run")
     child = next(path for path in sorted((run / "bugs").iterdir()) if (path / "attempt.diff").exists())
     (child / "attempt.diff").write_text((child / "attempt.diff").read_text() + "\n")
     done = selfplay("validate", child, "--json")

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import tiny_repository
+from copied_runs import copy_of
 from run_fixtures import Command, Done, done_once
 
 from selfplay.artifact import load_bug
@@ -143,7 +144,7 @@ def test_the_same_command_makes_nothing_twice_and_a_longer_list_goes_on(
     selfplay: Command, several: tuple[Path, Done], listing: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "run"
-    shutil.copytree(several[0], out)
+    copy_of(several[0], out)
     done = selfplay(*asked(listing, out))
     assert done.code == 1 and "episode" not in done.err and "1 of 1 repository" in done.err, "only what failed"
     assert "no test" in done.out and "not finished" not in done.out
@@ -174,7 +175,7 @@ def test_an_interrupted_run_goes_on(
 @pytest.mark.long
 def test_every_command_takes_such_a_pool(selfplay: Command, several: tuple[Path, Done], tmp_path: Path) -> None:
     out, made = tmp_path / "run", several[1].json
-    shutil.copytree(several[0], out)
+    copy_of(several[0], out)
     shown = selfplay("show", out)
     assert shown.code == 0 and "Repositories" in shown.out and "5 of 7 bugs" in shown.out
     checked = selfplay("validate", out)
@@ -199,7 +200,7 @@ def test_an_original_that_is_gone_leaves_the_other_bugs(
 ) -> None:
     """The bugs of the other repository are attempted; the command says what is missing, and ends with 2."""
     out = tmp_path / "run"
-    shutil.copytree(several[0], out)
+    copy_of(several[0], out)
     shutil.rmtree(out / "original-2")
     done = selfplay("solve", out, "--policy", "gold", "--attempts", 1)
     assert done.code == 2 and "original-2 is gone" in done.err

@@ -11,6 +11,7 @@ from pathlib import Path
 import hand_made
 import naive_checks
 import pytest
+from copied_runs import copy_of
 from run_fixtures import Command, Done
 
 from selfplay.artifact import load, load_bug
@@ -20,7 +21,7 @@ from selfplay.sandbox import Backend, World
 @pytest.fixture
 def run(finished: tuple[Path, Done], tmp_path: Path) -> Path:
     """A copy of the finished run."""
-    return Path(shutil.copytree(finished[0], tmp_path / "run"))
+    return copy_of(finished[0], tmp_path / "run")
 
 
 def first_bug(run: Path) -> Path:
