@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 import tiny_repository
 from bench_fixtures import backend
+from copied_runs import copy_of
 from together import made_once, together
 
 from selfplay.cli import main
@@ -142,10 +143,10 @@ def with_calibrations(selfplay: Command, run: Path, folder: Path) -> Path:
     """A copy of a run, with what its graders measured beside each bug and nothing else that grading leaves."""
     graded = folder.with_suffix(".graded")
     shutil.rmtree(graded, ignore_errors=True)  # of one that failed
-    shutil.copytree(run, graded)
+    copy_of(run, graded)
     done = selfplay("solve", graded, "--policy", "gold", "--attempts", 1)
     assert done.code == 0, done.err
-    shutil.copytree(run, folder)
+    copy_of(run, folder)
     for bug in (folder / "bugs").iterdir():
         shutil.copy(graded / "bugs" / bug.name / CALIBRATION_FILE, bug)
     shutil.rmtree(graded)

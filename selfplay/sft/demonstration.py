@@ -169,12 +169,11 @@ def _reading(lines: Sequence[str], start: int, end: int) -> Iterator[str]:
     tests use; in a long function by line numbers, after the function's own was shown; else by line numbers alone."""
     start = next((at for at in range(start, end) if lines[at].strip()), start)
     above = ((at, found[1]) for at in range(min(start, len(lines) - 1), -1, -1) if (found := DEFINED.match(lines[at])))
-    at, name = next(above, (None, ""))
-    called = shlex.quote(f"def {name}(")
-    if at is not None and at + LENGTHS[-1] >= end:
-        yield f"grep -A {next(n for n in LENGTHS if at + n >= end)} {called}"
-        return
-    if at is not None:
+    if defined := next(above, None):
+        at, called = defined[0], shlex.quote(f"def {defined[1]}(")
+        if at + LENGTHS[-1] >= end:
+            yield f"grep -A {next(n for n in LENGTHS if at + n >= end)} {called}"
+            return
         yield f"grep -n {called}"
     yield f"sed -n '{max(1, start + 1 - AROUND)},{end + AROUND}p'"
 

@@ -2,10 +2,10 @@
 
 They are made from calls of the tests: from calls of other functions of the changed files (*beside*), which a repair has
 no reason to touch, and from calls of the changed functions where the bug does not show. Of a scenario that shows the
-bug in one step the other steps are a guard. Some guards may differ, because
-another algorithm may do something else on unspecified inputs: one *beside* guard, a fifth of the others, and half of
-those of one function. A repair of the function may also refuse an input of a sort that no known call of the tests
-passes there (`unusual_inputs.py`); such a guard then does not count.
+bug in one step the other steps are a guard. Some guards may differ, because another algorithm may do something else on
+unspecified inputs: one *beside* guard, a fifth of the others, and half of those of one function. A repair of the
+function may also refuse an input of a sort that no known call of the tests passes there (`unusual_inputs.py`); such a
+guard then does not count.
 """
 
 from collections import defaultdict
@@ -52,7 +52,8 @@ def find_guards(tried: TriedCalls, of_tests: Collection[str], beside: Sequence[s
     sources = {name: every[name] for name in by_turns({name: function_of(every[name]) for name in agreed})}
     calls = only(replace(tried.calls, sources=sources), sources)
     again = tried.bench.call(calls, (), users_place(), OTHER_SEED) if sources else {}
-    right, tests_calls = {name: agreed[name] for name in sources}, [*beside, *(tried.names[name] for name in of_tests)]
+    right = {name: agreed[name] for name in sources}
+    tests_calls = [*beside, *(tried.names[name] for name in of_tests)]
     strange = unusual({name: every[name] for name in sources if not name.startswith(BESIDE)}, tests_calls)
     partly = {name for name in sources if right[name] != (tried.first | other.first)[name]}
     return _lasting(Guards(calls, right, strange, frozenset(partly)), again)

@@ -58,13 +58,13 @@ def observed_calls(bench: Bench, shown: Entered, scenarios: Mapping[str, Scenari
     played = {name: one.source for name, one in scenarios.items()}
     tried = TriedCalls(bench, Calls(shown.python, shown.paths, modules, helpers={**helpers, **played}))
     by_call = {one.call: one for one in scenarios.values()}
-    near, new = varied_calls(seen, (), TRIED_CALLS, seed), all_novel(seen, tests, NOVEL_CALLS, seed)
-    of_tests, steps, _, _ = add_by_turns(tried, seen, [*by_call], near, new)
+    of_tests, steps, *_ = add_by_turns(
+        tried, seen, [*by_call], varied_calls(seen, (), TRIED_CALLS, seed), all_novel(seen, tests, NOVEL_CALLS, seed)
+    )
     telling = [tried.names[name] for name in tried.telling() if name not in steps]
     known = [source for name, source in tried.names.items() if name not in steps]
-    near, new = (varied_calls(telling, known, 2 * TRIED_CALLS, seed + 1),
+    add_by_turns(tried, varied_calls(telling, known, 2 * TRIED_CALLS, seed + 1),
                  all_novel(telling, tests, 2 * NOVEL_CALLS, seed + 1))  # fmt: skip
-    add_by_turns(tried, near, new)
     made = {name: tried.names[name] for name in tried.telling() if name not in of_tests}
     shown_wrong = [name for name in tried.telling() if name in of_tests]
     ran = tried.lines({*made, *shown_wrong})

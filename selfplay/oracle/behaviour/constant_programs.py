@@ -16,7 +16,7 @@ from selfplay.oracle.behaviour.probe_runner import Bench
 from selfplay.oracle.behaviour.stored_behaviour import Behaviour, compared, most_alike
 from selfplay.oracle.behaviour.traced_calls import changed_lines
 from selfplay.oracle.originals import read_originals
-from selfplay.oracle.rewriting.python_trees import Function, Unwritable, parsed, unparsed
+from selfplay.oracle.rewriting.python_trees import Function, Unwritable, bodies, first_line, parsed, unparsed
 from selfplay.oracle.world import Task
 from selfplay.patches.changes import changes
 from selfplay.plain_text import decode, encode
@@ -79,26 +79,17 @@ def _constant(text: str, firsts: Sequence[int], lines: Set[int], statement: ast.
     for first in firsts:
         tree = parsed(text)
         for node in _functions(tree):
-            if tree is not None and min(one.lineno for one in (node, *node.decorator_list)) == first:
+            if tree is not None and first_line(node) == first:
                 node.body = [statement]
                 yield unparsed(tree)
     tree = parsed(text)
-    bodies = [body for function in _functions(tree) for node in ast.walk(function) for body in _bodies(node)]
-    put = [_put(body, lines, statement) for body in bodies]
+    put = [_put(body, lines, statement) for function in _functions(tree) for body in [*bodies(function)]]
     if tree is not None and any(put):
         yield unparsed(tree)
 
 
 def _functions(tree: ast.Module | None) -> list[Function]:
     return [node for node in ast.walk(tree) if isinstance(node, Function)] if tree is not None else []
-
-
-def _bodies(node: ast.AST) -> Iterator[list[ast.stmt]]:
-    """The lists of statements in a node."""
-    for name in ("body", "orelse", "finalbody"):
-        some = getattr(node, name, None)
-        if isinstance(some, list):
-            yield some
 
 
 def _put(body: list[ast.stmt], lines: Set[int], statement: ast.stmt) -> bool:
@@ -113,7 +104,7 @@ def _put(body: list[ast.stmt], lines: Set[int], statement: ast.stmt) -> bool:
 
 def _own(node: ast.stmt) -> set[int]:
     """The lines of a statement, without those of the statements in it."""
-    inner = [one.lineno for body in _bodies(node) for one in body]
+    inner = [one.lineno for body in bodies(node) for one in body]
     return {*range(node.lineno, min([*inner, (node.end_lineno or node.lineno) + 1]))}
 
 

@@ -5,12 +5,12 @@ its outcomes are not read then.
 """
 
 import ast
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from dataclasses import replace
 
 from selfplay.oracle.behaviour.traced_calls import changed_lines
 from selfplay.oracle.originals import read_originals
-from selfplay.oracle.rewriting.python_trees import Function, parsed, unparsed
+from selfplay.oracle.rewriting.python_trees import Function, bodies, first_line, parsed, unparsed
 from selfplay.oracle.world import Task
 from selfplay.plain_text import decode, encode
 from selfplay.workbench.files import TestFile
@@ -36,7 +36,7 @@ def marked(text: str, firsts: Collection[int]) -> str:
         return text
     functions = [node for node in ast.walk(tree) if isinstance(node, Function)]
     for function in functions:
-        if not firsts or min(node.lineno for node in (function, *function.decorator_list)) in firsts:
+        if not firsts or first_line(function) in firsts:
             _mark(function)
     try:
         return unparsed(tree)
@@ -48,18 +48,8 @@ def _mark(function: Function) -> None:
     """Put marks into a function, but not into functions and classes in it."""
     first = function.body[0]
     documented = ast.get_docstring(function, clean=False) is not None
-    for body in [*_bodies(function)]:
+    for body in [*bodies(function)]:
         body[:] = [one for node in body for one in ((node,) if documented and node is first else (_made(node), node))]
-
-
-def _bodies(node: ast.AST) -> Iterator[list[ast.stmt]]:
-    for name in ("body", "orelse", "finalbody", "handlers", "cases"):
-        some = getattr(node, name, ())
-        if some and isinstance(some, list) and isinstance(some[0], ast.stmt):
-            yield some
-        for one in some if isinstance(some, list) else ():
-            if not isinstance(one, Function | ast.ClassDef):
-                yield from _bodies(one)
 
 
 def _made(node: ast.stmt) -> ast.stmt:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from selfplay import patches
 from selfplay.oracle import inside
 from selfplay.oracle.originals import original_texts
-from selfplay.oracle.rewriting.python_trees import Function, parsed, unparsed
+from selfplay.oracle.rewriting.python_trees import Function, parsed, source_of, unparsed
 from selfplay.oracle.world import Task
 from selfplay.patches.changes import changes
 from selfplay.patches.functions import PatchedFunction as Place
@@ -79,7 +79,7 @@ def _watched(tree: ast.Module) -> Iterator[Function]:
         for one in node.body if isinstance(node, ast.Module | ast.ClassDef | ast.If | ast.Try) else ():
             if isinstance(one, Function) and (
                 one.name.startswith("test") or one.name in _BEFORE
-                or any("fixture" in ast.unparse(decorator) for decorator in one.decorator_list)
+                or any("fixture" in source_of(decorator) for decorator in one.decorator_list)
             ):  # fmt: skip
                 yield one
 

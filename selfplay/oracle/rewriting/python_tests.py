@@ -8,7 +8,16 @@ from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from selfplay.oracle.rewriting.python_claims import VARIANTS, falsified, other_value, with_few_cases
-from selfplay.oracle.rewriting.python_trees import Function, Owner, WantedTests, find, parsed, unparsed, without
+from selfplay.oracle.rewriting.python_trees import (
+    Function,
+    Owner,
+    WantedTests,
+    find,
+    parsed,
+    source_of,
+    unparsed,
+    without,
+)
 from selfplay.oracle.rewriting.secret_names import as_class, secret_name, vocabulary
 from selfplay.oracle.rewriting.variants import chosen
 from selfplay.plain_text import syntax_tree
@@ -88,19 +97,11 @@ def impossible(path: str, text: str, fail_to_pass: Collection[str]) -> str:
 def _before_main(tree: ast.Module, default: int) -> int:
     """The line before `if __name__ == "__main__"`, which is the end of a file run as a program."""
     for node in reversed(tree.body):
-        if isinstance(node, ast.If) and "__name__" in _source_of(node.test):
+        if isinstance(node, ast.If) and "__name__" in source_of(node.test):
             return node.lineno - 1
         if isinstance(node, Function | ast.ClassDef):  # later code may need the code before it
             break
     return default
-
-
-def _source_of(node: ast.expr) -> str:
-    """The source of an expression; empty if it cannot be written."""
-    try:
-        return ast.unparse(node)
-    except (ValueError, RecursionError):
-        return ""
 
 
 def _failure(words: Sequence[str]) -> str:
@@ -126,7 +127,7 @@ def _kinds(tree: ast.Module) -> _Kinds:
     """Find the kinds. A class with an unknown base may be of either kind. If a class has an unusual name, one cannot
     tell how a new class must be named, so functions are added instead."""
     owners = [owner for _, owner in find(tree)]
-    bases = [_source_of(base) for owner in owners if owner for base in owner.node.bases]
+    bases = [source_of(base) for owner in owners if owner for base in owner.node.bases]
     plain = [owner.name.startswith("Test") for owner in owners if owner and not owner.node.bases]
     strange = not owners or any("TestCase" not in base for base in bases)
     functions = None in owners or not owners or not all(plain)

@@ -51,6 +51,30 @@ def unparsed(tree: ast.Module) -> str:
         raise Unwritable(str(error)) from error
 
 
+def source_of(node: ast.expr) -> str:
+    """The source of an expression; empty if it cannot be written."""
+    try:
+        return ast.unparse(node)
+    except (ValueError, RecursionError):
+        return ""
+
+
+def first_line(function: Function) -> int:
+    """The line at which a function begins, with its decorators, as its code object gives it."""
+    return min(node.lineno for node in (function, *function.decorator_list))
+
+
+def bodies(node: ast.AST) -> Iterator[list[ast.stmt]]:
+    """The lists of statements in a node, without those of functions and classes in it."""
+    for name in ("body", "orelse", "finalbody", "handlers", "cases"):
+        some = getattr(node, name, ())
+        if some and isinstance(some, list) and isinstance(some[0], ast.stmt):
+            yield some
+        for one in some if isinstance(some, list) else ():
+            if not isinstance(one, Function | ast.ClassDef):
+                yield from bodies(one)
+
+
 def parsed(text: str) -> ast.Module | None:
     """Parse a text, as bytes: only bytes may begin with a byte order mark, or declare an encoding."""
     try:

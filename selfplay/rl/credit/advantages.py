@@ -75,8 +75,8 @@ def raft(rewards: Sequence[float]) -> list[float]:
     What failed is not made less likely: of a small model at a high rate, that can undo in two steps what it knew. And
     it costs nothing: episodes without an advantage are not trained on. Raises `ValueError` for a negative reward.
     """
-    mean, first = _mean_of_successes(rewards), next(iter(rewards), 0.0)
-    return [reward / mean if mean > 0 and any(one != first for one in rewards) else 0.0 for reward in rewards]
+    mean, differ = _mean_of_successes(rewards), len({*rewards}) > 1
+    return [reward / mean if mean > 0 and differ else 0.0 for reward in rewards]
 
 
 def _mean_of_successes(rewards: Sequence[float]) -> float:

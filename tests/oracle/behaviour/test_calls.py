@@ -17,7 +17,7 @@ from selfplay.oracle.behaviour.call_probes import by_novelty, shape_of, target_o
 from selfplay.oracle.behaviour.call_runner import _SOURCES
 from selfplay.oracle.behaviour.signed import Signed, read_signed
 from selfplay.oracle.behaviour.stored_behaviour import SLOW, UNMADE
-from selfplay.oracle.behaviour.traced_calls import Entered, read_entered
+from selfplay.oracle.behaviour.traced_calls import Entered, _watched, read_entered
 
 SEEN = ("m.split('a; b', strip=True)", "m.split('x y z')", "m.Parser(3).parse(['a', 2], None)")
 
@@ -125,6 +125,12 @@ def recorded(folder: Path, calls: list[list[str]], **order: object) -> Signed:
     found, ended = read_signed(record.read_bytes(), key)
     assert ended
     return found
+
+
+def test_a_decorator_that_cannot_be_written_hides_no_test() -> None:
+    """Before 3.12, Python cannot write the f-string of this tree."""
+    tree = ast.parse("@mark(f\"{x.replace('\xa0', ' ')}\")\ndef helper(): pass\n\ndef test_one(): pass\n")
+    assert [function.name for function in _watched(tree)] == ["test_one"]
 
 
 @pytest.mark.slow

@@ -126,22 +126,23 @@ def test_a_bug_of_one_exception_is_fully_assured_if_its_guards_catch_who_always_
 
 
 @pytest.mark.slow
-def test_it_is_weakly_assured_where_a_constant_is_right_everywhere(backend: Backend, tmp_path: Path) -> None:
-    lab, grade = gold(backend, tmp_path, ALWAYS_ONE)
+@pytest.mark.parametrize("bug", [ALWAYS_ONE, LOST_EFFECT], ids=["right everywhere", "only its last statement lacks"])
+def test_it_is_weakly_assured_where_a_constant_is_not_caught(backend: Backend, tmp_path: Path, bug: Project) -> None:
+    """All probes of the second bug give None: a function that never does more is caught, one that does all but its last
+    statement is not."""
+    lab, grade = gold(backend, tmp_path, bug)
     known = lab._grader.calibration.behaviour
     assert known is not None and not known.constant_caught
     assert grade.resolved and any("have the same answer" in why for why in grade.weaknesses), grade
 
 
 @pytest.mark.slow
-def test_it_is_weakly_assured_where_calls_show_nothing_of_what_they_do(backend: Backend, tmp_path: Path) -> None:
-    """All probes give None; a function that never does is caught, one that only lacks its last statement is not."""
-    lab, grade = gold(backend, tmp_path, LOST_EFFECT)
-    known = lab._grader.calibration.behaviour
-    assert known is not None and not known.constant_caught
-    assert grade.resolved and any("have the same answer" in why for why in grade.weaknesses), grade
+def test_there_is_a_program_for_the_function_and_one_for_the_changed_statements(
+    backend: Backend, tmp_path: Path
+) -> None:
     nothing = giving("null")
-    assert nothing is not None and len(constant_programs(lab.task, nothing)) == 2
+    assert nothing is not None
+    assert len(constant_programs(Lab("python", backend, tmp_path, LOST_EFFECT).task, nothing)) == 2
 
 
 @pytest.mark.slow
@@ -214,3 +215,13 @@ def test_an_answer_in_the_place_of_the_changed_statements(lines: set[int], answe
     assert statement is not None
     made = [ast.dump(ast.parse(text)) for text in _constant(CHANGED, [], lines, statement)]
     assert made == ([] if expected is None else [ast.dump(ast.parse(expected))])
+
+
+def test_a_changed_line_of_a_case_or_a_handler_is_not_that_of_the_statement_around_it() -> None:
+    matched = "def f(x):\n    match x:\n        case 1:\n            y = 2\n"
+    text = f"{matched}    try:\n        z = 3\n    except OSError:\n        z = 4\n"
+    nothing = giving("null")
+    assert nothing is not None
+    for line, said in ((4, "y = 2"), (8, "z = 4")):
+        (made,) = _constant(text, [], {line}, nothing)
+        assert ast.dump(ast.parse(made)) == ast.dump(ast.parse(text.replace(said, "return None")))

@@ -67,7 +67,7 @@ KNOWN = Guards(
     ],
 )
 def test_an_unusual_input_may_be_refused_but_not_answered_otherwise(said: str, names: list[str], stopped: bool) -> None:
-    """Of the two usual calls of six not even one may be refused: unusual ones that are refused do not count at all, so
-    two are left, too few to judge by; where no unusual one is refused, 1.2 of six may differ."""
+    """Four of six calls are unusual. Where these are refused, two are left, too few to judge by; where none is, 1.2 of
+    six may differ."""
     seen = {name: {f"{name}/0": said if name in names else "1"} for name in NAMES}
     assert (damage(KNOWN, seen) is not None) == stopped
