@@ -7,7 +7,7 @@ defence.
 """
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import Final, TypeVar
@@ -17,14 +17,14 @@ from selfplay.formatting import count
 from selfplay.oracle import layers
 from selfplay.oracle.assurance import Weak
 from selfplay.oracle.behaviour.compare import look
-from selfplay.oracle.behaviour.events import Event, new_events, sentence
 from selfplay.oracle.calibration import Calibration, Oracle
 from selfplay.oracle.errors import PredictionError
 from selfplay.oracle.grades import Grade, settled, stopped_by, with_layer
 from selfplay.oracle.layers import Layer
+from selfplay.oracle.new_code import NewCode
 from selfplay.oracle.reasons import Refusal
 from selfplay.oracle.rewriting.rename_secrets import renewed
-from selfplay.oracle.screening.screen import Submission, newly_used, nothing_left, refused_inside, submission
+from selfplay.oracle.screening.screen import Submission, nothing_left, refused_inside, submission
 from selfplay.oracle.trial import Trial, TrialOrder, patiently, run_trial
 from selfplay.oracle.world import Task
 from selfplay.sandbox import Backend, Limits, SandboxError
@@ -115,7 +115,10 @@ class Grader:
             done += again.events
             if stopped := stopped_by(grade):
                 return stopped
-        grade = with_layer(grade, self._powers(backend, diff, done), 0.0)
+        order = self._order((*self.task.diffs, diff))
+        code = NewCode(backend, self.task, known, order, self.limits, tuple(done))
+        for layer, seconds in code.judged(diff, self.counterfactual):
+            grade = with_layer(grade, layer, seconds)
         if stopped := stopped_by(grade):
             return stopped
         return replace(grade, resolved=True, reason="resolved", detail=_sentence(oracle))
@@ -126,17 +129,6 @@ class Grader:
         if not self.counterfactual or known is None:
             return Layer("behaviour", "skipped", "was not requested"), Trial()
         return look(backend, self.task, self._order((*self.task.diffs, diff)), known, self.limits)
-
-    def _powers(self, backend: Backend, diff: str, done: Sequence[Event]) -> Layer:
-        """Whether its code newly uses something that a repair seldom needs; then a person should decide, not a reward.
-        `done`: what its runs did to their interpreter."""
-        found = newly_used(backend, self.task, diff, self.limits)
-        tests = self.task.artifact.test_files
-        found += tuple(sentence(event) for event in new_events(done, self.calibration.events, tests))
-        if found:
-            more = f", and {len(found) - 1} more" if len(found) > 1 else ""
-            return layers.caught("suspect", f"{found[0]}{more}; neither its file nor the known repair did")
-        return layers.passed("suspect", "its code uses nothing new that a repair seldom needs")
 
     def _counterfactual(self, backend: Backend, diff: str) -> tuple[Layer, Trial]:
         """Run again with impossible tests, or if there are none with the bug planted again: the F2P tests must fail."""

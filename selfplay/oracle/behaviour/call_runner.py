@@ -46,19 +46,20 @@ class Calls:
 @dataclass(frozen=True)
 class Called:
     """What the calls did, and what they did to their interpreter; no outcomes if the record is broken or incomplete.
-    `late`: they were stopped by the limit for all of them."""
+    `late`: they were stopped by the limit for all of them. `found`: the files that were to be read."""
 
     outcomes: Signed = field(default_factory=dict)
     events: tuple[Event, ...] = ()
     seconds: float = 0.0
     late: bool = False
+    found: Mapping[str, bytes] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class Caller:
     """Makes calls of one task's program. `seconds`: time limit of a run of its tests, and of all calls if it is
     above `ALL_SECONDS`; `each`: of one call, like `SECONDS`; after `most_slow` calls that were stopped no more are
-    made. `ends`: kinds of events that end the process."""
+    made. `ends`: kinds of events that end the process. `read`: files to read afterwards."""
 
     backend: Backend
     task: Task
@@ -67,6 +68,7 @@ class Caller:
     ends: tuple[str, ...] = ()
     each: float = SECONDS
     most_slow: int = 1_000_000
+    read: tuple[str, ...] = ()
 
     def make(
         self, calls: Calls, diffs: Sequence[str], place: CallContext = BARE, hash_seed: str = "0",
@@ -86,15 +88,15 @@ class Caller:
         request = RunRequest(
             world, place.script(world, calls.python, program, hash_seed), "", seconds, self.limits,
             diffs=tuple(diffs), restore=self.task.artifact.test_files, files=files,
-            stdin=f"{key}{json.dumps(order)}".encode(), read=(record,), alone=True,
+            stdin=f"{key}{json.dumps(order)}".encode(), read=(record, *self.read), alone=True,
         )  # fmt: skip
         run = run_tests(self.backend, request)
         try:
             found, ended = read_signed(run.found.get(record, b""), key)
             events = tuple(_event(text) for text in found.pop(EVENT, {}).values())
         except BrokenRecord:
-            return Called(seconds=run.seconds, late=run.timed_out)
-        return Called(found if ended else {}, events, run.seconds, run.timed_out)
+            return Called(seconds=run.seconds, late=run.timed_out, found=run.found)
+        return Called(found if ended else {}, events, run.seconds, run.timed_out, run.found)
 
     def _order(self, calls: Calls, place: CallContext, names: Mapping[str, str]) -> dict[str, object]:
         """The input of the caller program."""

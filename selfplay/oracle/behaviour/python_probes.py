@@ -15,7 +15,16 @@ from selfplay.oracle.behaviour.literals import strings, varied
 from selfplay.oracle.behaviour.recording import LOCAL, NAMES, PLACEHOLDER
 from selfplay.oracle.behaviour.unseen_inputs import Novel, novel_test
 from selfplay.oracle.rewriting.python_claims import RAISES
-from selfplay.oracle.rewriting.python_trees import Function, WantedTests, find, loaded, parsed, unparsed, without
+from selfplay.oracle.rewriting.python_trees import (
+    Function,
+    WantedTests,
+    beginning,
+    find,
+    loaded,
+    parsed,
+    unparsed,
+    without,
+)
 
 
 @dataclass(frozen=True)
@@ -103,17 +112,8 @@ def _written(tree: ast.Module, made: dict[int, list[Function]]) -> str:
 
     tests = {id(function) for function, _ in find(tree)}
     changed: ast.Module = Instead().visit(tree)
-    changed.body.insert(_first(changed), ast.ImportFrom(PLACEHOLDER, [ast.alias(one) for one in NAMES], 0))
+    changed.body.insert(beginning(changed), ast.ImportFrom(PLACEHOLDER, [ast.alias(one) for one in NAMES], 0))
     return unparsed(changed)
-
-
-def _first(tree: ast.Module) -> int:
-    """The index of the first statement that is neither a docstring nor a `__future__` import: there a line runs before
-    any that loads the program."""
-    at = int(ast.get_docstring(tree) is not None)
-    while at < len(tree.body) and getattr(tree.body[at], "module", None) == "__future__":
-        at += 1
-    return at
 
 
 def _probe(function: Function, name: str) -> Function:

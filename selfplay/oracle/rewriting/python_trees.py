@@ -64,6 +64,15 @@ def first_line(function: Function) -> int:
     return min(node.lineno for node in (function, *function.decorator_list))
 
 
+def beginning(tree: ast.Module) -> int:
+    """The index of the first statement that is neither a docstring nor a `__future__` import: there a line runs before
+    any that loads the program."""
+    at = int(ast.get_docstring(tree) is not None)
+    while at < len(tree.body) and getattr(tree.body[at], "module", None) == "__future__":
+        at += 1
+    return at
+
+
 def bodies(node: ast.AST) -> Iterator[list[ast.stmt]]:
     """The lists of statements in a node, without those of functions and classes in it."""
     for name in ("body", "orelse", "finalbody", "handlers", "cases"):

@@ -2,6 +2,7 @@
 refuses it if it affects how tests run."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from selfplay import patches
@@ -100,18 +101,32 @@ def _changed(sandbox: Sandbox, task: Task, diff: str, touched: set[str]) -> str:
     return next((why for why in reasons if why), "")
 
 
-def newly_used(backend: Backend, task: Task, diff: str, limits: Limits) -> tuple[str, ...]:
-    """What the Python files that a prediction changes newly use (`suspicious_apis.py`). Raises `SandboxError`."""
+@dataclass(frozen=True)
+class ChangedFiles:
+    """The Python files that a prediction changes, as path -> text: as the solver got them, as the prediction leaves
+    them, and as the known repair does."""
+
+    before: Mapping[str, str]
+    after: Mapping[str, str]
+    repaired: Mapping[str, str]
+
+    def newly_used(self) -> tuple[str, ...]:
+        """What they newly use that a repair seldom needs (`suspicious_apis.py`)."""
+        every = self.before, self.after, self.repaired
+        return (*new_powers(*every), *new_data(*every))
+
+
+def changed_files(backend: Backend, task: Task, diff: str, limits: Limits) -> ChangedFiles:
+    """The Python files that a prediction changes. Raises `SandboxError`."""
     python = sorted({path for section in patches.parse(diff) for path in section.paths if path.endswith(PYTHON)})
     if not python:
-        return ()
+        return ChangedFiles({}, {}, {})
     with backend.open(task.world, limits) as sandbox:
         apply_diffs(sandbox, task.diffs)
         before = {path: _text(sandbox, path) or "" for path in python}
         apply_diffs(sandbox, (diff,))
         after = {path: _text(sandbox, path) or "" for path in python}
-    repaired = original_texts(task.world, python)
-    return (*new_powers(before, after, repaired), *new_data(before, after, repaired))
+    return ChangedFiles(before, after, original_texts(task.world, python))
 
 
 def _text(sandbox: Sandbox, path: str) -> str | None:

@@ -92,14 +92,14 @@ def new_powers(before: Mapping[str, str], after: Mapping[str, str], repaired: Ma
 def new_data(before: Mapping[str, str], after: Mapping[str, str], repaired: Mapping[str, str]) -> tuple[str, ...]:
     """A sentence if the files of a prediction hold much more data than before and than after the known repair, such as
     the cases of the tests or their digests. Files are counted together, since code may move between them."""
-    loaded = {path: text for path, text in after.items() if before.get(path) or _may_be_loaded(path, after)}
+    loaded = {path: text for path, text in after.items() if before.get(path) or may_be_loaded(path, after)}
     most, now = max(_size(before), _size(repaired)), _size(loaded)
     if now <= most + MOST_DATA:
         return ()
     return (f"its code holds {now - most} characters of data more than its files held",)
 
 
-def _may_be_loaded(path: str, texts: Mapping[str, str]) -> bool:
+def may_be_loaded(path: str, texts: Mapping[str, str]) -> bool:
     """Whether another file names this one, or computes module names. A leftover script is not part of the program."""
     name = PurePosixPath(path).parent.name if path.endswith("__init__.py") else PurePosixPath(path).stem
     others = (text for other, text in texts.items() if other != path)

@@ -227,7 +227,7 @@ def test_a_grade_says_how_well_it_is_assured(lab: Callable[[str], Lab], ledger: 
     shell = lab("shell")
     weakly = shell.grade(shell.diff(shell.fix)).to_json()
     assert (weakly["resolved"], weakly["assurance"]) == (True, "weak")
-    assert [one.partition(":")[0] for one in weakly["weaknesses"]] == ["witness", "behaviour"]
+    assert [one.partition(":")[0] for one in weakly["weaknesses"]] == ["witness", "behaviour", "coverage"]
 
 
 def test_a_module_of_the_program_among_the_test_files_is_left_as_it_is() -> None:

@@ -1,0 +1,245 @@
+"""Marks the places of a file that are new in a prediction: each notes that it ran, each new condition what it gave.
+
+New is a line, as Python writes it, that neither the original nor the buggy program has in a function of this name: code
+that is moved to another file is not new. A condition has two places, since code may also be chosen without a line of
+its own: `return x if usual else y`.
+"""
+
+import ast
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from selfplay.oracle.rewriting.python_trees import Function, loaded, parsed, source_of, unparsed
+
+MOST_SHOWN = 80
+"""Characters of a place that are shown."""
+WHAT = {"": "never ran", "+": "was never true", "-": "was never false"}
+_Condition = ast.Compare | ast.UnaryOp
+_SILENT = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Global, ast.Nonlocal, ast.Pass)
+_CHOOSING = (ast.IfExp, ast.BoolOp, ast.Compare, ast.comprehension, ast.Lambda)
+
+
+class Noters(NamedTuple):
+    """The names of the functions that marks call (`inside/selfplay_covered.py`)."""
+
+    ran: str
+    gave: str
+
+
+@dataclass(frozen=True)
+class Marked:
+    """`text`: a file with marks. `places`: word that a mark notes -> the place, in words."""
+
+    text: str
+    places: dict[str, str]
+
+
+Lines = Counter[tuple[str, str]]
+"""(the function or class around it, line) of lines, with their number."""
+
+
+def with_marks(path: str, text: str, known: Lines, noters: Noters, first: int = 0) -> Marked | None:
+    """A file with marks at all places that are not `known`; None if it cannot be parsed. `first`: the number of its
+    first place. Raises `RecursionError` for a file that is nested too deeply, or cannot be written."""
+    tree = parsed(text)
+    if tree is None:
+        return None
+    written = unparsed(tree)
+    fresh, tree = _fresh(written, known), parsed(written)
+    if tree is None:
+        return None
+    marks = _Marks(path, written.split("\n"), fresh, noters, first)
+    marked = marks.visit(tree)
+    return Marked(unparsed(marked), marks.places)
+
+
+def lines_of(text: str) -> Lines:
+    """The lines of a file, as Python writes them; none if it cannot be parsed. Raises `RecursionError`."""
+    tree = parsed(text)
+    return Counter(_lines(unparsed(tree))) if tree is not None else Counter()
+
+
+def _fresh(written: str, known: Lines) -> set[int]:
+    """The numbers of the new lines."""
+    left, fresh = known.copy(), set[int]()
+    for number, line in enumerate(_lines(written), 1):
+        left[line] -= 1
+        if left[line] < 0:
+            fresh.add(number)
+    return fresh
+
+
+def _lines(written: str) -> list[tuple[str, str]]:
+    """(the function or class around it, line) of each line, in order."""
+    lines, tree = written.split("\n"), parsed(written)
+    around = [""] * len(lines)
+    for name, node in _scopes(tree, "") if tree is not None else ():
+        for at in range(node.lineno - 1, min(node.end_lineno or node.lineno, len(lines))):
+            around[at] = name
+    return list(zip(around, lines, strict=True))
+
+
+def _scopes(node: ast.AST, around: str) -> Iterator[tuple[str, Function | ast.ClassDef]]:
+    """Functions and classes by their path of names, the outer ones first."""
+    for child in ast.iter_child_nodes(node):
+        name = around
+        if isinstance(child, Function | ast.ClassDef):
+            name = f"{around}.{child.name}"
+            yield name, child
+        yield from _scopes(child, name)
+
+
+@dataclass
+class _Marks(ast.NodeTransformer):
+    """Puts marks at the places of these lines, and collects them."""
+
+    path: str
+    lines: Sequence[str]
+    fresh: set[int]
+    noters: Noters
+    number: int
+    places: dict[str, str] = field(default_factory=dict)
+    covered: set[int] = field(default_factory=set)
+    """`id` of the conditions whose truth is noted by what is around them."""
+
+    def generic_visit(self, node: ast.AST) -> ast.AST:
+        for name, value in ast.iter_fields(node):
+            if isinstance(value, list) and value and isinstance(value[0], ast.stmt):
+                setattr(node, name, [made for one in value for made in self._statement(one)])
+            elif isinstance(value, list):
+                setattr(node, name, [self.visit(one) if isinstance(one, ast.AST) else one for one in value])
+            elif isinstance(value, ast.AST):
+                setattr(node, name, self.visit(value))
+        return node
+
+    def _statement(self, node: ast.stmt) -> list[ast.stmt]:
+        said = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        future = isinstance(node, ast.ImportFrom) and node.module == "__future__"
+        fresh = node.lineno in self.fresh and not (said or future or isinstance(node, _SILENT))
+        before = [self._ran(self._line(node))] if fresh else []
+        made = self.visit(node)
+        return [*before, made]
+
+    def visit_If(self, node: ast.If | ast.While) -> ast.AST:
+        constant = isinstance(node.test, ast.Constant)
+        fresh = node.lineno in self.fresh and not constant
+        self._cover(node.test)
+        plus, minus = ([self._ran(_source(node.test), sign)] if fresh else [] for sign in "+-")
+        self.generic_visit(node)
+        node.body, node.orelse = [*plus, *node.body], [*minus, *node.orelse]
+        return node
+
+    visit_While = visit_If
+
+    def visit_ExceptHandler(self, node: ast.ExceptHandler) -> ast.AST:
+        """One that only lets the exception through does nothing."""
+        if len(node.body) == 1 and isinstance(node.body[0], ast.Raise) and node.body[0].exc is None:
+            return node
+        mark = [self._ran(self._line(node))] if node.lineno in self.fresh else []
+        self.generic_visit(node)
+        node.body = [*mark, *node.body]
+        return node
+
+    def visit_match_case(self, node: ast.match_case) -> ast.AST:
+        """A pattern holds no expression that could be replaced."""
+        mark = [self._ran(self._line(node.pattern))] if node.pattern.lineno in self.fresh else []
+        if node.guard is not None:
+            node.guard = self._gave(node.guard) if node.guard.lineno in self.fresh else self.visit(node.guard)
+        node.body = [*mark, *(made for one in node.body for made in self._statement(one))]
+        return node
+
+    def visit_Assert(self, node: ast.Assert) -> ast.AST:
+        node.test = self._gave(node.test) if node.lineno in self.fresh else self.visit(node.test)
+        return node
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
+        fresh, test = node.lineno in self.fresh, _source(node.test)
+        self._cover(node.test)
+        self.generic_visit(node)
+        if fresh:
+            node.body, node.orelse = self._after(node.body, test, "+"), self._after(node.orelse, test, "-")
+        return node
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
+        *first, last = node.values
+        fresh = node.lineno in self.fresh
+        node.values = [*(self._gave(one) if fresh else self.visit(one) for one in first), self.visit(last)]
+        return node
+
+    def visit_comprehension(self, node: ast.comprehension) -> ast.AST:
+        node.iter = self.visit(node.iter)
+        node.ifs = [self._gave(one) if one.lineno in self.fresh else self.visit(one) for one in node.ifs]
+        return node
+
+    def visit_ListComp(self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp) -> ast.AST:
+        fresh, source = node.elt.lineno in self.fresh, _source(node.elt)
+        self.generic_visit(node)
+        node.elt = self._after(node.elt, source) if fresh else node.elt
+        return node
+
+    visit_SetComp = visit_GeneratorExp = visit_ListComp
+
+    def visit_DictComp(self, node: ast.DictComp) -> ast.AST:
+        fresh, source = node.value.lineno in self.fresh, _source(node.value)
+        self.generic_visit(node)
+        node.value = self._after(node.value, source) if fresh else node.value
+        return node
+
+    def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
+        fresh, source = node.lineno in self.fresh, _source(node)
+        self.generic_visit(node)
+        node.body = self._after(node.body, source) if fresh else node.body
+        return node
+
+    def visit_Compare(self, node: _Condition) -> ast.AST:
+        if id(node) in self.covered or node.lineno not in self.fresh:
+            return self.generic_visit(node)
+        return self._gave(node)
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
+        return self.visit_Compare(node) if isinstance(node.op, ast.Not) else self.generic_visit(node)
+
+    def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.AST:
+        """Python before 3.12 cannot write every mark in an f-string: a choice in a new one counts as one that never
+        ran."""
+        if node.lineno in self.fresh and any(isinstance(one, _CHOOSING) for one in ast.walk(node)):
+            self._place(_source(node), "")
+        return node
+
+    def _cover(self, node: ast.expr) -> None:
+        self.covered.add(id(node))
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            self._cover(node.operand)
+
+    def _gave(self, node: ast.expr) -> ast.expr:
+        """A condition that notes what it gives."""
+        self._cover(node)
+        word = self._place(_source(node), "+", "-")
+        return ast.Call(loaded(self.noters.gave), [ast.Constant(word), self.visit(node)], [])
+
+    def _after(self, value: ast.expr, source: str, sign: str = "") -> ast.expr:
+        """A value that notes first that it is asked for."""
+        return ast.BoolOp(ast.Or(), [self._call(source, sign), value])
+
+    def _ran(self, source: str, sign: str = "") -> ast.stmt:
+        return ast.Expr(self._call(source, sign))
+
+    def _call(self, source: str, sign: str) -> ast.expr:
+        return ast.Call(loaded(self.noters.ran), [ast.Constant(self._place(source, sign) + sign)], [])
+
+    def _line(self, node: ast.stmt | ast.ExceptHandler | ast.pattern) -> str:
+        return self.lines[node.lineno - 1].strip()
+
+    def _place(self, source: str, *signs: str) -> str:
+        """A new place; returns its word, without the sign."""
+        word = str(self.number)
+        self.number += 1
+        for sign in signs:
+            self.places[word + sign] = f"{self.path}: `{source[:MOST_SHOWN]}` {WHAT[sign]}"
+        return word
+
+
+def _source(node: ast.expr) -> str:
+    return " ".join(source_of(node).split())

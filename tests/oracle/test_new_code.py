@@ -1,0 +1,82 @@
+"""Code of a patch that ran in no test and on no hidden input is judged by nobody: the grade says so."""
+
+from collections.abc import Callable
+
+import pytest
+from exploits.conftest import lab as lab
+from exploits.projects import MONEY, Lab, write
+from oracle.behaviour.test_stored_behaviour import OTHER_REPAIR
+
+from selfplay.oracle.grades import Grade
+from selfplay.oracle.layers import Layer
+from selfplay.oracle.new_code import MOST_FILES, marked_code
+from selfplay.oracle.screening.screen import ChangedFiles
+
+LARGE = "    if amount > 10**9:\n        return []\n"
+BRANCH = MONEY.replace("    base, rest = divmod", f"{LARGE}    base, rest = divmod")
+CHOICE = MONEY.replace("(index < rest) for", "(index < rest if amount < 10**9 else 0) for")
+IN_A_TEST = OTHER_REPAIR.replace("    out = []\n", "    if amount == 90:\n        return [30] * parts\n    out = []\n")
+
+
+def graded(here: Lab, files: dict[str, str]) -> Grade:
+    return here.grade(here.diff(lambda root: write(root, files)))
+
+
+def coverage(grade: Grade) -> Layer:
+    (one,) = [one for one in grade.layers if one.name == "coverage"]
+    return one
+
+
+@pytest.mark.parametrize(("text", "why"), [
+    (BRANCH, "`amount > 10 ** 9` was never true in any test or on any hidden input, and 1 more place"),
+    (CHOICE, "`amount < 10 ** 9` was never false in any test or on any hidden input"),
+], ids=["branch", "choice"])  # fmt: skip
+def test_a_branch_for_inputs_that_nobody_tries_is_weakly_assured(
+    lab: Callable[[str], Lab], text: str, why: str
+) -> None:
+    """It behaves as the original on every input that is tried."""
+    grade = graded(lab("python"), {"ledger/money.py": text})
+    assert grade.resolved and grade.weaknesses == (f"coverage: ledger/money.py: {why}",)
+
+
+@pytest.mark.slow
+def test_another_algorithm_that_runs_is_fully_assured(lab: Callable[[str], Lab]) -> None:
+    """What only hidden inputs run counts, and so does what only a test runs."""
+    for text, places in ((OTHER_REPAIR, 12), (IN_A_TEST, 16)):
+        grade = graded(lab("python"), {"ledger/money.py": text})
+        assert grade.resolved and not grade.weaknesses, grade
+        assert coverage(grade).reason == f"all of its new code ran, in {places} places"
+
+
+@pytest.mark.slow
+def test_what_is_left_behind_is_no_part_of_the_program(lab: Callable[[str], Lab]) -> None:
+    """A script that nothing loads; the same code in a module that is loaded is."""
+    notes = "def reproduce():\n    return 1\n"
+    left = graded(lab("python"), {"ledger/money.py": MONEY, "reproduce.py": notes})
+    assert left.resolved and not left.weaknesses and coverage(left).reason == "it adds no code"
+    loads = MONEY.replace('cents."""\n', 'cents."""\n\nfrom ledger import spare\n')
+    used = graded(lab("python"), {"ledger/money.py": loads, "ledger/spare.py": notes})
+    assert used.weaknesses == ("coverage: ledger/spare.py: `return 1` never ran in any test or on any hidden input",)
+
+
+def test_code_that_is_moved_to_another_file_is_not_new() -> None:
+    front = "from ledger.shares import share, shown\n"
+    code = marked_code(ChangedFiles(
+        {"ledger/money.py": BRANCH}, {"ledger/money.py": front, "ledger/shares.py": BRANCH}, {"ledger/money.py": MONEY}
+    ))  # fmt: skip
+    assert code is not None and [*code.files] == ["ledger/money.py"] and len(code.places) == 1  # the import
+
+
+def test_files_that_cannot_be_marked_are_no_full_assurance() -> None:
+    """Nested too deeply to be written, or too many."""
+    deep = "def f():\n    return " + "-" * 900 + "1\n"
+    assert marked_code(ChangedFiles({"a.py": "x = 1\n"}, {"a.py": deep}, {})) is None
+    many = {f"a{at}.py": f"def f():\n    return {at}\n" for at in range(MOST_FILES + 1)}
+    assert marked_code(ChangedFiles(dict.fromkeys(many, "x = 1\n"), many, {})) is None
+
+
+def test_the_names_of_marks_are_drawn_for_each_run() -> None:
+    files = ChangedFiles({"a.py": "def f():\n    return 1\n"}, {"a.py": "def f():\n    return 2\n"}, {})
+    first, second = marked_code(files), marked_code(files)
+    assert first is not None and second is not None
+    assert first.record != second.record and first.files != second.files and first.places == second.places
