@@ -26,8 +26,6 @@ from selfplay.sft.reproduction import Reproduction
 AROUND = 12
 """Lines shown before and after a place."""
 DEFINED = re.compile(r"\s*(?:async )?def (\w+)\(")
-BY_NAME = re.compile(r"grep (?:-n|-A \d+) ('def \w+\(') -- ")
-"""The beginning of a command of `_reading`."""
 LENGTHS = (10, 20, 40)
 """How many lines of a function are shown."""
 MOST_CONTEXT = 40
@@ -96,11 +94,20 @@ def _found(section: FilePatch, broken: Original) -> Iterator[Said]:
     """Messages that find a file, read it and change it. It is found by the function that is read first, which the tests
     use, or in a list of all files with its suffix."""
     edits = [*_edited(section, broken, "the code")]
-    named = BY_NAME.match(str(edits[0][1].arguments.get("command"))) if edits else None
+    named = _first_function(section, broken)
     kind = shlex.quote("*" + PurePosixPath(section.path).suffix)
     listed = f"git ls-files {kind} | grep -v test | head -40"
-    yield _bash("I look where it is.", f"git grep -n {named[1]} | head -20" if named else listed)
+    yield _bash("I look where it is.", f"git grep -n {_defining(named)} | head -20" if named else listed)
     yield from edits
+
+
+def _first_function(section: FilePatch, broken: Original) -> str:
+    """The name of the function that is read first; empty if none is."""
+    lines = (broken(section.path) or "").split("\n") if section.kind == "modified" else []
+    if not lines or not section.hunks:
+        return ""
+    start, old, _ = _replacement(lines, section.hunks[0], 0, section.path)
+    return _function_of(lines, start, start + len(old))[1]
 
 
 def _discover(suite: Suite) -> Iterator[Said]:
@@ -167,15 +174,24 @@ def _changes(section: FilePatch, text: str | None, what: str) -> Iterator[Said]:
 def _reading(lines: Sequence[str], start: int, end: int) -> Iterator[str]:
     """The commands that show these lines (from 0), by what a model can know: the name of their function, which the
     tests use; in a long function by line numbers, after the function's own was shown; else by line numbers alone."""
+    at, name = _function_of(lines, start, end)
+    if name:
+        if at + LENGTHS[-1] >= end:
+            yield f"grep -A {next(n for n in LENGTHS if at + n >= end)} {_defining(name)}"
+            return
+        yield f"grep -n {_defining(name)}"
+    yield f"sed -n '{max(1, start + 1 - AROUND)},{end + AROUND}p'"
+
+
+def _function_of(lines: Sequence[str], start: int, end: int) -> tuple[int, str]:
+    """(line, name) of the function that these lines (from 0) belong to; the name is empty if it is none."""
     start = next((at for at in range(start, end) if lines[at].strip()), start)
     above = ((at, found[1]) for at in range(min(start, len(lines) - 1), -1, -1) if (found := DEFINED.match(lines[at])))
-    if defined := next(above, None):
-        at, called = defined[0], shlex.quote(f"def {defined[1]}(")
-        if at + LENGTHS[-1] >= end:
-            yield f"grep -A {next(n for n in LENGTHS if at + n >= end)} {called}"
-            return
-        yield f"grep -n {called}"
-    yield f"sed -n '{max(1, start + 1 - AROUND)},{end + AROUND}p'"
+    return next(above, (0, ""))
+
+
+def _defining(name: str) -> str:
+    return shlex.quote(f"def {name}(")
 
 
 def _replacement(lines: Sequence[str], hunk: Hunk, moved: int, path: str) -> tuple[int, list[str], list[str]]:
