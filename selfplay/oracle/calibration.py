@@ -12,12 +12,12 @@ from typing import Any
 from selfplay.errors import SelfplayError
 from selfplay.oracle import calibration_json as stored
 from selfplay.oracle.behaviour.events import Event
-from selfplay.oracle.behaviour.stored_behaviour import Behaviour, Guards
+from selfplay.oracle.behaviour.stored_behaviour import Behaviour
 from selfplay.oracle.errors import OracleError
 from selfplay.oracle.rewriting.instrument import Instrumented
 from selfplay.workbench.files import TestFile
 
-FORMAT = 13
+FORMAT = 14
 """Version of a stored calibration; calibrations of other versions are made again."""
 
 
@@ -105,8 +105,7 @@ class Calibration:
                 "files": stored.files(shown.files), "calls": stored.calls(shown.calls),
                 "novel": sorted(shown.novel), "kinds": {kind: [*names] for kind, names in shown.kinds.items()},
                 "right": stored.plain_outcomes(shown.right), "wrong": stored.plain_outcomes(shown.wrong),
-                "guards": stored.calls(shown.guards.calls), "guarded": stored.plain_outcomes(shown.guards.right),
-                "unusual": sorted(shown.guards.unusual), "partly": sorted(shown.guards.partly),
+                "guards": stored.guards(shown.guards), "further": stored.guards(shown.further),
                 "constant_caught": shown.constant_caught, "reached": [*shown.reached],
                 "hash_seed": shown.hash_seed,
             },
@@ -200,10 +199,7 @@ def _calibration(value: dict[str, Any]) -> Calibration:
             stored.files_of(shown["files"]), stored.calls_of(shown["calls"]), frozenset(stored.texts(shown["novel"])),
             {stored.text(kind): stored.texts(names) for kind, names in shown["kinds"].items()},
             stored.outcomes_of(shown["right"]), stored.outcomes_of(shown["wrong"]),
-            Guards(
-                stored.calls_of(shown["guards"]), stored.outcomes_of(shown["guarded"]),
-                frozenset(stored.texts(shown["unusual"])), frozenset(stored.texts(shown["partly"])),
-            ),
+            stored.guards_of(shown["guards"]), stored.guards_of(shown["further"]),
             stored.flag(shown["constant_caught"]), stored.pair(shown["reached"]), stored.count(shown["hash_seed"]),
         ),
     )  # fmt: skip

@@ -7,7 +7,7 @@ from typing import Any
 
 from selfplay.oracle.behaviour.call_runner import Calls
 from selfplay.oracle.behaviour.events import Event
-from selfplay.oracle.behaviour.stored_behaviour import Outcomes
+from selfplay.oracle.behaviour.stored_behaviour import Guards, Outcomes
 from selfplay.untrusted_json import shaped
 from selfplay.workbench.files import TestFile
 
@@ -54,6 +54,18 @@ def plain_outcomes(outcomes: Outcomes) -> dict[str, dict[str, str]]:
 def outcomes_of(value: Any) -> Outcomes:
     found: Outcomes = shaped(dict[str, dict[str, str]], value)
     return found
+
+
+def guards(known: Guards) -> dict[str, Any]:
+    return {
+        "calls": calls(known.calls), "right": plain_outcomes(known.right), "unusual": sorted(known.unusual),
+        "partly": sorted(known.partly),
+    }  # fmt: skip
+
+
+def guards_of(value: Any) -> Guards:
+    unusual, partly = (frozenset(texts(value[name])) for name in ("unusual", "partly"))
+    return Guards(calls_of(value["calls"]), outcomes_of(value["right"]), unusual, partly)
 
 
 def text(value: Any) -> str:

@@ -1,29 +1,33 @@
-"""Judges the code that a prediction adds, once it passes all else: what it newly uses, and whether all of it ran.
+"""Judges the code that a prediction adds, once it passes all else: what it newly uses, whether all of it ran, and
+whether it answers every further input as the original does.
 
 Code that ran in no test and on no hidden input was judged by nobody: `return right(x) if usual(x) else wrong` passes
 wherever the input is usual. So each new place is marked and the prediction runs again, first on the hidden inputs, then
-in the tests. A place that never runs makes the grade weakly assured; it is no reason to refuse a repair, which may hold
-a branch for what never happens. A program could note a place by itself only through names drawn for this run.
+in the tests. Further inputs, which no probe and no guard is, are made in the same run. A place that never runs, or one
+other answer, makes the grade weakly assured; neither is a reason to refuse a repair, which may hold a branch for what
+never happens, and may do as it likes where nothing is specified. A program could note a place by itself only through
+names drawn for this run.
 """
 
 import secrets
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import get_args
 
 from selfplay.formatting import count
 from selfplay.oracle import inside, layers
-from selfplay.oracle.behaviour.agreeing_calls import joined
-from selfplay.oracle.behaviour.call_runner import Caller
+from selfplay.oracle.behaviour.agreeing_calls import differing, joined
+from selfplay.oracle.behaviour.call_runner import Called, Caller
 from selfplay.oracle.behaviour.events import Event, new_events, sentence
-from selfplay.oracle.behaviour.stored_behaviour import ENOUGH
+from selfplay.oracle.behaviour.stored_behaviour import ENOUGH, Behaviour
 from selfplay.oracle.calibration import Calibration
-from selfplay.oracle.layers import Layer
+from selfplay.oracle.layers import Doubt, Layer
 from selfplay.oracle.rewriting.coverage_marks import Lines, Marked, Noters, lines_of, with_marks
 from selfplay.oracle.rewriting.python_trees import beginning, parsed, unparsed
 from selfplay.oracle.rewriting.secret_names import secret_name
 from selfplay.oracle.screening.screen import ChangedFiles, changed_files
 from selfplay.oracle.screening.suspicious_apis import may_be_loaded
-from selfplay.oracle.trial import TrialOrder, run_trial
+from selfplay.oracle.trial import Trial, TrialOrder, run_trial
 from selfplay.oracle.world import Task
 from selfplay.plain_text import encode
 from selfplay.sandbox import Backend, Limits
@@ -59,10 +63,12 @@ class NewCode:
         files = changed_files(self.backend, self.task, diff, self.limits)
         said = self._suspect(files)
         yield said, 0.0
-        if not asked:
-            yield Layer("coverage", "skipped", "was not requested"), 0.0
-        elif said.state == "passed":
-            yield self._coverage(files)
+        if said.state != "passed":
+            return
+        if asked:
+            yield from self._again(files)
+        else:
+            yield from ((Layer(name, "skipped", "was not requested"), 0.0) for name in get_args(Doubt))
 
     def _suspect(self, files: ChangedFiles) -> Layer:
         """Whether its code newly uses something that a repair seldom needs; then a person should decide, not a
@@ -75,40 +81,57 @@ class NewCode:
             return layers.caught("suspect", f"{found[0]}{more}; neither its file nor the known repair did")
         return layers.passed("suspect", "its code uses nothing new that a repair seldom needs")
 
-    def _coverage(self, files: ChangedFiles) -> tuple[Layer, float]:
-        """Whether all of its new code ran while it was judged."""
-        if not files.after:
-            return layers.unavailable("coverage", "it changes no Python file"), 0.0
+    def _again(self, files: ChangedFiles) -> Iterator[tuple[Layer, float]]:
+        """Run it again, with marks: whether all of its new code ran, and whether it does what the original does."""
         code = marked_code(files)
-        if code is None:
-            return layers.unavailable("coverage", "its files cannot be written with marks in their new code"), 0.0
-        left, seconds, runs = set(code.places), 0.0, 0
-        for run in (self._calls, self._tests):
-            if left:
-                found, took = run(code)
-                left -= {*found.decode("ascii", "replace").split("\n")}
-                seconds, runs = seconds + took, runs + 1
-        return replace(_said(code, left), runs=runs), seconds
+        if not files.after or code is None:
+            why = "it changes no Python file" if not files.after else "its new code cannot be marked"
+            yield from ((layers.unavailable(name, why), 0.0) for name in get_args(Doubt))
+            return
+        if all(text == files.repaired.get(path) for path, text in files.after.items()):
+            yield from ((layers.passed(name, "its files are those of the original"), 0.0) for name in get_args(Doubt))
+            return
+        called = self._calls(code)
+        yield replace(_differential(self.known.behaviour or Behaviour(), called), runs=1), called.seconds
+        left = code.places.keys() - _noted(code, called.found)
+        trial = self._tests(code) if left else None
+        left -= _noted(code, trial.found) if trial else set()
+        yield replace(_coverage(code, left), runs=int(trial is not None)), trial.seconds if trial else 0.0
 
-    def _calls(self, code: MarkedCode) -> tuple[bytes, float]:
-        """What its marks note in the calls that judge it."""
+    def _calls(self, code: MarkedCode) -> Called:
+        """The calls that judge it, and the further ones."""
         known = self.known.behaviour
         if known is None or len(known.calls.sources) < ENOUGH:
-            return b"", 0.0
-        order, calls = self.order, joined(known.calls, known.guards.calls)
+            return Called()
+        order, calls = self.order, joined(joined(known.calls, known.guards.calls), known.further.calls)
         caller = Caller(self.backend, self.task, order.seconds, self.limits, read=(code.record,))
-        called = caller.make(calls, order.diffs, files=_written(code))
-        return called.found.get(code.record, b""), called.seconds
+        return caller.make(calls, order.diffs, files=_written(code))
 
-    def _tests(self, code: MarkedCode) -> tuple[bytes, float]:
-        """What its marks note in the tests."""
+    def _tests(self, code: MarkedCode) -> Trial:
         order = TrialOrder(self.order.diffs, self.order.seconds, files=_written(code), read=(code.record,))
-        trial = run_trial(self.backend, self.task.world, self.task.artifact, order, self.limits)
-        return trial.found.get(code.record, b""), trial.seconds
+        return run_trial(self.backend, self.task.world, self.task.artifact, order, self.limits)
 
 
-def _said(code: MarkedCode, left: Collection[str]) -> Layer:
-    """The layer's result; `left`: the places that never ran."""
+def _noted(code: MarkedCode, found: Mapping[str, bytes]) -> set[str]:
+    """The words that marks noted in a run."""
+    return {*found.get(code.record, b"").decode("ascii", "replace").split("\n")}
+
+
+def _differential(known: Behaviour, called: Called) -> Layer:
+    """Whether a prediction does what the original does in every further call."""
+    other, counted = differing(known.further, called.outcomes)
+    if counted < ENOUGH or not called.outcomes:
+        return layers.unavailable(
+            "differential", f"{count(counted, 'further call')} could be made, {ENOUGH} are needed"
+        )
+    if other:
+        why = f"it does something else than the original in {len(other)} of {count(counted, 'further call')}"
+        return layers.unavailable("differential", why)
+    return layers.passed("differential", f"it does what the original does in {count(counted, 'further call')}")
+
+
+def _coverage(code: MarkedCode, left: Collection[str]) -> Layer:
+    """Whether all of its new code ran; `left`: the places that never did."""
     if left:
         first = min(left, key=lambda word: int(word.rstrip("+-")))
         more = f", and {count(len(left) - 1, 'more place')}" if len(left) > 1 else ""

@@ -1,5 +1,7 @@
-"""Code of a patch that ran in no test and on no hidden input is judged by nobody: the grade says so."""
+"""Code of a patch that ran in no test and on no hidden input is judged by nobody, and so is an answer that only further
+inputs show to differ: the grade says so."""
 
+import re
 from collections.abc import Callable
 
 import pytest
@@ -7,6 +9,9 @@ from exploits.conftest import lab as lab
 from exploits.projects import MONEY, Lab, write
 from oracle.behaviour.test_stored_behaviour import OTHER_REPAIR
 
+from selfplay.oracle.behaviour.agreeing_calls import differing
+from selfplay.oracle.behaviour.call_runner import Calls
+from selfplay.oracle.behaviour.stored_behaviour import GONE, SLOW, Guards
 from selfplay.oracle.grades import Grade
 from selfplay.oracle.layers import Layer
 from selfplay.oracle.new_code import MOST_FILES, marked_code
@@ -15,7 +20,9 @@ from selfplay.oracle.screening.screen import ChangedFiles
 LARGE = "    if amount > 10**9:\n        return []\n"
 BRANCH = MONEY.replace("    base, rest = divmod", f"{LARGE}    base, rest = divmod")
 CHOICE = MONEY.replace("(index < rest) for", "(index < rest if amount < 10**9 else 0) for")
-IN_A_TEST = OTHER_REPAIR.replace("    out = []\n", "    if amount == 90:\n        return [30] * parts\n    out = []\n")
+IN_A_TEST = OTHER_REPAIR.replace(
+    "    out = []\n", "    if (amount, parts) == (90, 3):\n        return [30] * parts\n    out = []\n"
+)
 
 
 def graded(here: Lab, files: dict[str, str]) -> Grade:
@@ -57,6 +64,31 @@ def test_what_is_left_behind_is_no_part_of_the_program(lab: Callable[[str], Lab]
     loads = MONEY.replace('cents."""\n', 'cents."""\n\nfrom ledger import spare\n')
     used = graded(lab("python"), {"ledger/money.py": loads, "ledger/spare.py": notes})
     assert used.weaknesses == ("coverage: ledger/spare.py: `return 1` never ran in any test or on any hidden input",)
+
+
+@pytest.mark.slow
+def test_one_other_answer_without_a_branch_is_weakly_assured(lab: Callable[[str], Lab]) -> None:
+    """More than 40 parts are cut off: no probe has as many, and no line of it stays without a run."""
+    grade = graded(lab("python"), {"ledger/money.py": MONEY.replace("in range(parts)]", "in range(parts)][:40]")})
+    assert grade.resolved and coverage(grade).state == "passed"
+    (why,) = grade.weaknesses
+    assert re.fullmatch(r"differential: it does something else than the original in \d+ of \d+ further calls", why)
+
+
+@pytest.mark.slow
+def test_the_original_itself_is_not_run_again(lab: Callable[[str], Lab]) -> None:
+    grade = lab("python").grade(lab("python").diff(lab("python").fix))
+    assert coverage(grade).reason == "its files are those of the original" and grade.runs == 3
+
+
+def test_further_calls_that_refuse_what_no_test_gives_do_not_count() -> None:
+    """Nor does one whose function is gone, or that was stopped; any other answer does, and so does none."""
+    names = ["same", "other", "refused", "gone", "slow", "none"]
+    right = {name: {f"{name}/0": "1"} for name in names}
+    further = Guards(Calls(sources={name: f"m.f({name!r})" for name in names}), right, frozenset({"refused"}))
+    said = {"same": "1", "other": "2", "refused": '["raised", "TypeError"]', "gone": GONE, "slow": SLOW}
+    seen = {name: {f"{name}/0": outcome} for name, outcome in said.items()}
+    assert differing(further, seen) == (["other", "none"], 3)
 
 
 def test_code_that_is_moved_to_another_file_is_not_new() -> None:

@@ -6,6 +6,9 @@ bug in one step the other steps are a guard. Some guards may differ, because ano
 unspecified inputs: one *beside* guard, a fifth of the others, and half of those of one function. A repair of the
 function may also refuse an input of a sort that no known call of the tests passes there (`unusual_inputs.py`); such a
 guard then does not count.
+
+All other calls that were tried are *further* calls, whether the two programs agree or not. None of them refuses a
+repair, but one that answers a single one otherwise is weakly assured (`oracle/new_code.py`).
 """
 
 from collections import defaultdict
@@ -31,8 +34,9 @@ from selfplay.oracle.behaviour.unseen_inputs import all_novel
 from selfplay.oracle.behaviour.unusual_inputs import unusual
 from selfplay.oracle.layers import Layer, caught
 
-SEEN_BESIDE, TRIED_GUARDS, KEPT_GUARDS, OF_A_FUNCTION = 200, 200, 80, 8
-"""Limits: calls of the tests to start from, calls made from them, and guards kept, in all and per function."""
+SEEN_BESIDE, TRIED_GUARDS, KEPT_GUARDS, OF_A_FUNCTION, KEPT_FURTHER = 200, 200, 80, 8, 200
+"""Limits: calls of the tests to start from, calls made from them, guards kept, in all and per function, and further
+calls kept."""
 ENOUGH_OF_A_FUNCTION = 3
 STEPS = "several steps"
 MAY_DIFFER, MAY_DIFFER_OF_A_FUNCTION, MAY_DIFFER_BESIDE = 0.2, 0.5, 1
@@ -40,30 +44,38 @@ BESIDE = "g"
 """Prefix of the names of *beside* calls."""
 
 
-def find_guards(tried: TriedCalls, of_tests: Collection[str], beside: Sequence[str], tests: str, seed: int) -> Guards:
-    """`tried`: calls that reach the changed functions; `of_tests`: those that tests make; `beside`: calls of the tests
-    that do not reach them. `tests`: the text of all tests. Raises `SandboxError`."""
+def find_guards(
+    tried: TriedCalls, of_tests: Collection[str], beside: Sequence[str], tests: str, seed: int, kept: Collection[str]
+) -> tuple[Guards, Guards]:
+    """The guards, and the further calls. `tried`: calls that reach the changed functions; `of_tests`: those that tests
+    make; `beside`: calls of the tests that do not reach them; `tests`: the text of all tests; `kept`: the probes.
+    Raises `SandboxError`."""
     seen = list(beside[:SEEN_BESIDE])
     other = TriedCalls(tried.bench, tried.calls, prefix=BESIDE)
     made = (*varied_calls(seen, (), TRIED_GUARDS, seed), *all_novel(seen, tests, TRIED_GUARDS, seed))
     shown = other.add((*seen, *made))[: len(seen)]
+    every, of_all = tried.names | other.names, {**tried.first, **other.first}
     agreed = {**_agreed(other, shown), **_agreed(tried, of_tests)}
-    every = tried.names | other.names
-    sources = {name: every[name] for name in by_turns({name: function_of(every[name]) for name in agreed})}
-    calls = only(replace(tried.calls, sources=sources), sources)
-    again = tried.bench.call(calls, (), users_place(), OTHER_SEED) if sources else {}
-    right = {name: agreed[name] for name in sources}
+    sources = by_turns({name: function_of(every[name]) for name in agreed}, KEPT_GUARDS, OF_A_FUNCTION)
+    left = {**_whole(other, shown), **_whole(tried, of_tests)}
+    groups = {name: function_of(every[name]) for name in left if name not in kept and name not in sources}
+    further = by_turns(groups, KEPT_FURTHER, KEPT_FURTHER)
+    calls = only(replace(tried.calls, sources={name: every[name] for name in (*sources, *further)}), every)
+    again = tried.bench.call(calls, (), users_place(), OTHER_SEED) if calls.sources else {}
     tests_calls = [*beside, *(tried.names[name] for name in of_tests)]
-    strange = unusual({name: every[name] for name in sources if not name.startswith(BESIDE)}, tests_calls)
-    partly = {name for name in sources if right[name] != (tried.first | other.first)[name]}
-    return _lasting(Guards(calls, right, strange, frozenset(partly)), again)
+    strange = unusual({name: every[name] for name in calls.sources if not name.startswith(BESIDE)}, tests_calls)
+    partly = {name for name in sources if agreed[name] != of_all[name]}
+    guards = Guards(calls, {name: agreed[name] for name in sources}, strange, frozenset(partly))
+    return _lasting(guards, again), _lasting(Guards(calls, {name: left[name] for name in further}, strange), again)
 
 
-def lasting(guards: Guards, tried: TriedCalls, calls: Calls, hash_seed: int) -> Guards:
-    """The guards whose outcome stays the same after these calls in one process."""
-    if not guards:
-        return guards
-    return _lasting(guards, tried.bench.call(joined(calls, guards.calls), hash_seed=str(hash_seed)))
+def lasting(guards: Guards, further: Guards, tried: TriedCalls, calls: Calls, hash_seed: int) -> tuple[Guards, Guards]:
+    """The guards and further calls whose outcome stays the same after these calls in one process."""
+    if not guards and not further:
+        return guards, further
+    every = joined(joined(calls, guards.calls), further.calls)
+    seen = tried.bench.call(every, hash_seed=str(hash_seed))
+    return _lasting(guards, seen), _lasting(further, seen)
 
 
 def _lasting(guards: Guards, outcomes: Outcomes) -> Guards:
@@ -91,6 +103,16 @@ def _agreed(tried: TriedCalls, shown: Collection[str]) -> dict[str, Mapping[str,
     return {name: outcomes for name, outcomes in made.items() if outcomes and name in usual}
 
 
+def _whole(tried: TriedCalls, shown: Collection[str]) -> dict[str, Mapping[str, str]]:
+    """Name -> outcomes of the original, of the calls that no test makes; without scenarios."""
+    usual = without_accidents(tried.names, tried.first, shown)
+    made = {name: tried.first.get(name, {}) for name in usual if name not in shown}
+    return {
+        name: outcomes for name, outcomes in made.items()
+        if outcomes and not {GONE, SLOW, UNMADE} & {*outcomes.values()} and function_of(tried.names[name]) != STEPS
+    }  # fmt: skip
+
+
 def _both(tried: TriedCalls, name: str) -> Mapping[str, str]:
     """What both programs do in a call, empty if they do not agree; in a scenario, the steps on which they agree."""
     said, other = tried.first.get(name, {}), tried.buggy.get(name, {})
@@ -108,13 +130,13 @@ def function_of(source: str) -> str:
     return STEPS if module.startswith(SCENARIO) else name
 
 
-def by_turns(groups: Mapping[str, str]) -> list[str]:
-    """At most `KEPT_GUARDS` names, taken from the groups in turn."""
+def by_turns(groups: Mapping[str, str], most: int, of_a_group: int) -> list[str]:
+    """At most `most` names, taken from the groups in turn."""
     left = defaultdict[str, list[str]](list)
     for name, group in groups.items():
         left[group].append(name)
-    kept = [names[at] for at in range(OF_A_FUNCTION) for names in left.values() if at < len(names)]
-    return kept[:KEPT_GUARDS]
+    kept = [names[at] for at in range(of_a_group) for names in left.values() if at < len(names)]
+    return kept[:most]
 
 
 def damage(guards: Guards, seen: Outcomes) -> Layer | None:
@@ -134,6 +156,20 @@ def damage(guards: Guards, seen: Outcomes) -> Layer | None:
             return _layer(wrong, of_it, f" of {name}")
     enough = len(counted) >= ENOUGH_OF_A_FUNCTION
     return _layer(differing, counted, "") if enough and len(differing) > MAY_DIFFER * len(counted) else None
+
+
+def differing(further: Guards, seen: Outcomes) -> tuple[list[str], int]:
+    """The further calls in which a prediction does something else than the original, and how many count: not those
+    whose target is gone, that take too long here, or that refuse an unusual input with any exception."""
+    counted, other = 0, list[str]()
+    for name in further.right:
+        said = seen.get(name, {})
+        differs = _differs(further, name, seen)
+        if {GONE, SLOW} & {*said.values()} or (differs and name in further.unusual and raising(said)):
+            continue
+        counted += 1
+        other += [name] * differs
+    return other, counted
 
 
 def _layer(differing: Sequence[str], every: Sequence[str], of: str) -> Layer:

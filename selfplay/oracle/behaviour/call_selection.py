@@ -78,9 +78,12 @@ def observed_calls(bench: Bench, shown: Entered, scenarios: Mapping[str, Scenari
     kept = _kept(bench, tried, groups, novel, kinds, hash_seed)
     if len(kept.calls.sources) < ENOUGH:
         return kept
-    guards = lasting(find_guards(tried, of_tests, beside, tests, seed), tried, kept.calls, hash_seed)
+    found = find_guards(tried, of_tests, beside, tests, seed, kept.calls.sources)
+    guards, further = lasting(*found, tried, kept.calls, hash_seed)
     changed = changed_statements(bench.task)
-    return replace(kept, guards=guards, reached=reached(changed, [ran[name] for name in kept.calls.sources]))
+    return replace(
+        kept, guards=guards, further=further, reached=reached(changed, [ran[name] for name in kept.calls.sources])
+    )
 
 
 def add_by_turns(tried: TriedCalls, *parts: Sequence[str]) -> list[list[str]]:

@@ -82,7 +82,7 @@ def test_what_is_not_there_any_more_does_not_count_and_what_left_no_record_does(
 def test_each_function_has_its_turn() -> None:
     letters = "abcdefghijklm"
     groups = {f"{letter}{at}": letter for letter in letters for at in range(ord(letter) - 90)}
-    kept = by_turns(groups)
+    kept = by_turns(groups, KEPT_GUARDS, OF_A_FUNCTION)
     assert len(kept) == KEPT_GUARDS and {name[0] for name in kept} == set(letters)
     assert max(sum(name[0] == letter for name in kept) for letter in letters) <= OF_A_FUNCTION
 

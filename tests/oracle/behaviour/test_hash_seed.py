@@ -44,4 +44,4 @@ def test_guards_are_seen_under_that_seed() -> None:
 
     tried: Any = Tried()
     found = Guards(Calls(sources={"g1": "m.f(1)", "g2": "m.f(2)"}), {"g1": {"g1/0": "77"}, "g2": {"g2/0": "77"}})
-    assert {*lasting(found, tried, Calls(), 77).right} == {"g1"}
+    assert {*lasting(found, Guards(), tried, Calls(), 77)[0].right} == {"g1"}
