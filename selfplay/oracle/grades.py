@@ -32,7 +32,7 @@ class Grade:
     def to_json(self) -> dict[str, Any]:
         """Plain values, in reading order."""
         return {
-            "resolved": self.resolved, "assurance": "weak" if self.weaknesses else "full",
+            "resolved": self.resolved, "assurance": assurance(self),
             "weaknesses": list(self.weaknesses), "reason": self.reason, "detail": self.detail, "runs": self.runs,
             "seconds": round(self.seconds, 3), "notes": list(self.notes),
             "left_out": [{"path": path, "why": why} for path, why in self.left_out],

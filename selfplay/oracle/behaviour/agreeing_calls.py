@@ -6,9 +6,6 @@ bug in one step the other steps are a guard. Some guards may differ, because ano
 unspecified inputs: one *beside* guard, a fifth of the others, and half of those of one function. A repair of the
 function may also refuse an input of a sort that no known call of the tests passes there (`unusual_inputs.py`); such a
 guard then does not count.
-
-All other calls that were tried are *further* calls, whether the two programs agree or not. None of them refuses a
-repair, but one that answers a single one otherwise is weakly assured (`oracle/new_code.py`).
 """
 
 from collections import defaultdict
@@ -20,7 +17,7 @@ from selfplay.oracle.behaviour.call_probes import target_of, varied_calls
 from selfplay.oracle.behaviour.call_results import SCENARIO, TriedCalls, only
 from selfplay.oracle.behaviour.call_runner import Calls
 from selfplay.oracle.behaviour.contexts import users_place
-from selfplay.oracle.behaviour.probe_runner import OTHER_SEED
+from selfplay.oracle.behaviour.probe_runner import OTHER_SEED, Bench
 from selfplay.oracle.behaviour.stored_behaviour import (
     GONE,
     SLOW,
@@ -34,9 +31,8 @@ from selfplay.oracle.behaviour.unseen_inputs import all_novel
 from selfplay.oracle.behaviour.unusual_inputs import unusual
 from selfplay.oracle.layers import Layer, caught
 
-SEEN_BESIDE, TRIED_GUARDS, KEPT_GUARDS, OF_A_FUNCTION, KEPT_FURTHER = 200, 200, 80, 8, 200
-"""Limits: calls of the tests to start from, calls made from them, guards kept, in all and per function, and further
-calls kept."""
+SEEN_BESIDE, TRIED_GUARDS, KEPT_GUARDS, OF_A_FUNCTION = 200, 200, 80, 8
+"""Limits: calls of the tests to start from, calls made from them, and guards kept, in all and per function."""
 ENOUGH_OF_A_FUNCTION = 3
 STEPS = "several steps"
 MAY_DIFFER, MAY_DIFFER_OF_A_FUNCTION, MAY_DIFFER_BESIDE = 0.2, 0.5, 1
@@ -44,38 +40,47 @@ BESIDE = "g"
 """Prefix of the names of *beside* calls."""
 
 
-def find_guards(
-    tried: TriedCalls, of_tests: Collection[str], beside: Sequence[str], tests: str, seed: int, kept: Collection[str]
-) -> tuple[Guards, Guards]:
-    """The guards, and the further calls. `tried`: calls that reach the changed functions; `of_tests`: those that tests
-    make; `beside`: calls of the tests that do not reach them; `tests`: the text of all tests; `kept`: the probes.
-    Raises `SandboxError`."""
+def call_beside(tried: TriedCalls, beside: Sequence[str], tests: str, seed: int) -> tuple[TriedCalls, list[str]]:
+    """Try calls of other functions of the changed files. `beside`: those that tests make; `tests`: the text of all
+    tests. Also returns the names of those that tests make. Raises `SandboxError`."""
     seen = list(beside[:SEEN_BESIDE])
     other = TriedCalls(tried.bench, tried.calls, prefix=BESIDE)
     made = (*varied_calls(seen, (), TRIED_GUARDS, seed), *all_novel(seen, tests, TRIED_GUARDS, seed))
-    shown = other.add((*seen, *made))[: len(seen)]
-    every, of_all = tried.names | other.names, {**tried.first, **other.first}
-    agreed = {**_agreed(other, shown), **_agreed(tried, of_tests)}
-    sources = by_turns({name: function_of(every[name]) for name in agreed}, KEPT_GUARDS, OF_A_FUNCTION)
-    left = {**_whole(other, shown), **_whole(tried, of_tests)}
-    groups = {name: function_of(every[name]) for name in left if name not in kept and name not in sources}
-    further = by_turns(groups, KEPT_FURTHER, KEPT_FURTHER)
-    calls = only(replace(tried.calls, sources={name: every[name] for name in (*sources, *further)}), every)
-    again = tried.bench.call(calls, (), users_place(), OTHER_SEED) if calls.sources else {}
-    tests_calls = [*beside, *(tried.names[name] for name in of_tests)]
-    strange = unusual({name: every[name] for name in calls.sources if not name.startswith(BESIDE)}, tests_calls)
-    partly = {name for name in sources if agreed[name] != of_all[name]}
-    guards = Guards(calls, {name: agreed[name] for name in sources}, strange, frozenset(partly))
-    return _lasting(guards, again), _lasting(Guards(calls, {name: left[name] for name in further}, strange), again)
+    return other, [*other.add((*seen, *made))][: len(seen)]
 
 
-def lasting(guards: Guards, further: Guards, tried: TriedCalls, calls: Calls, hash_seed: int) -> tuple[Guards, Guards]:
-    """The guards and further calls whose outcome stays the same after these calls in one process."""
-    if not guards and not further:
-        return guards, further
-    every = joined(joined(calls, guards.calls), further.calls)
-    seen = tried.bench.call(every, hash_seed=str(hash_seed))
-    return _lasting(guards, seen), _lasting(further, seen)
+def find_guards(tried: Sequence[TriedCalls], shown: Collection[str], calls: Sequence[str]) -> Guards:
+    """`tried`: calls that reach the changed functions, and those beside; `shown`: names of those that tests make;
+    `calls`: the tests' calls."""
+    agreed, every, first = dict[str, Mapping[str, str]](), dict[str, str](), dict[str, Mapping[str, str]]()
+    for one in reversed(tried):
+        agreed, every, first = agreed | _agreed(one, shown), every | one.names, first | one.first
+    kept = by_turns({name: function_of(every[name]) for name in agreed}, KEPT_GUARDS, OF_A_FUNCTION)
+    partly = frozenset(name for name in kept if agreed[name] != first[name])
+    return guards_of(tried[0].calls, {name: every[name] for name in kept}, agreed, calls, partly)
+
+
+def guards_of(
+    known: Calls, sources: Mapping[str, str], right: Mapping[str, Mapping[str, str]], calls: Sequence[str],
+    partly: frozenset[str] = frozenset(),
+) -> Guards:  # fmt: skip
+    """Calls with their outcomes; `calls`: the tests' calls, from which the others may differ in kind."""
+    strange = unusual({name: source for name, source in sources.items() if not name.startswith(BESIDE)}, calls)
+    chosen = only(replace(known, sources=sources), sources)
+    return Guards(chosen, {name: right[name] for name in sources}, strange, partly)
+
+
+def lasting(found: Sequence[Guards], bench: Bench, calls: Calls, hash_seed: int) -> list[Guards]:
+    """Those of each whose outcome stays the same in a user's place, and after these calls in one process."""
+    every = Calls()
+    for one in found:
+        every = joined(every, one.calls) if every.sources else one.calls
+    if not every.sources:
+        return [*found]
+    for again in (bench.call(every, (), users_place(), OTHER_SEED),
+                  bench.call(joined(calls, every), hash_seed=str(hash_seed))):  # fmt: skip
+        found = [_lasting(one, again) for one in found]
+    return [*found]
 
 
 def _lasting(guards: Guards, outcomes: Outcomes) -> Guards:
@@ -101,16 +106,6 @@ def _agreed(tried: TriedCalls, shown: Collection[str]) -> dict[str, Mapping[str,
     made = {name: _both(tried, name) for name in tried.names if name not in shown}
     usual = without_accidents(tried.names, tried.first, shown)
     return {name: outcomes for name, outcomes in made.items() if outcomes and name in usual}
-
-
-def _whole(tried: TriedCalls, shown: Collection[str]) -> dict[str, Mapping[str, str]]:
-    """Name -> outcomes of the original, of the calls that no test makes; without scenarios."""
-    usual = without_accidents(tried.names, tried.first, shown)
-    made = {name: tried.first.get(name, {}) for name in usual if name not in shown}
-    return {
-        name: outcomes for name, outcomes in made.items()
-        if outcomes and not {GONE, SLOW, UNMADE} & {*outcomes.values()} and function_of(tried.names[name]) != STEPS
-    }  # fmt: skip
 
 
 def _both(tried: TriedCalls, name: str) -> Mapping[str, str]:

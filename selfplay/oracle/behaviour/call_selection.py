@@ -6,12 +6,13 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 
-from selfplay.oracle.behaviour.agreeing_calls import find_guards, lasting
+from selfplay.oracle.behaviour.agreeing_calls import call_beside, find_guards, lasting
 from selfplay.oracle.behaviour.borrowed import helped
 from selfplay.oracle.behaviour.call_probes import by_novelty, shape_of, varied_calls
 from selfplay.oracle.behaviour.call_results import TriedCalls, only
 from selfplay.oracle.behaviour.call_runner import AGAIN_SECONDS, Calls
 from selfplay.oracle.behaviour.contexts import drawn_hash_seed, users_place
+from selfplay.oracle.behaviour.further_calls import further_calls
 from selfplay.oracle.behaviour.input_kinds import ENOUGH_OF_A_KIND, lacking, strata
 from selfplay.oracle.behaviour.line_reach import changed_statements, reached
 from selfplay.oracle.behaviour.probe_runner import OTHER_SEED, Bench
@@ -27,6 +28,7 @@ from selfplay.oracle.behaviour.stored_behaviour import (
 )  # fmt: skip
 from selfplay.oracle.behaviour.traced_calls import Entered
 from selfplay.oracle.behaviour.unseen_inputs import all_novel, is_novel
+from selfplay.oracle.behaviour.unusual_inputs import of_another_type
 from selfplay.oracle.originals import original_texts
 
 SEEN, TRIED_CALLS, NOVEL_CALLS, CONSIDERED_CALLS = 400, 140, 100, 120
@@ -73,17 +75,28 @@ def observed_calls(bench: Bench, shown: Entered, scenarios: Mapping[str, Scenari
               for name in by_novelty(made, seen)}  # fmt: skip
     novel = {name for name, call in made.items() if (by_call[call].novel if name in steps else is_novel(call, tests))}
     groups = without_accidents(groups, tried.first, of_tests)
-    kinds = strata({name: made[name] for name in groups if name in lines}, lines, seen,
+    odd = of_another_type(made, seen)
+    kinds = strata({name: made[name] for name in groups if name in lines and name not in odd}, lines, seen,
                    {ran[name] for name in shown_wrong})  # fmt: skip
     kept = _kept(bench, tried, groups, novel, kinds, hash_seed)
     if len(kept.calls.sources) < ENOUGH:
         return kept
-    found = find_guards(tried, of_tests, beside, tests, seed, kept.calls.sources)
-    guards, further = lasting(*found, tried, kept.calls, hash_seed)
-    changed = changed_statements(bench.task)
-    return replace(
-        kept, guards=guards, further=further, reached=reached(changed, [ran[name] for name in kept.calls.sources])
-    )
+    run = reached(changed_statements(bench.task), [ran[name] for name in kept.calls.sources])
+    return replace(_guarded(tried, kept, of_tests, beside, tests, seed), reached=run)
+
+
+def _guarded(
+    tried: TriedCalls, kept: Behaviour, of_tests: Sequence[str], beside: Sequence[str], tests: str, seed: int
+) -> Behaviour:
+    """Add guards and further calls. `of_tests`: names of the calls that tests make; `beside`: calls of theirs that do
+    not reach the changed functions."""
+    other, beside_shown = call_beside(tried, beside, tests, seed)
+    shown, calls = {*of_tests, *beside_shown}, [*beside, *(tried.names[name] for name in of_tests)]
+    guards = find_guards((tried, other), shown, calls)
+    judged = [*kept.calls.sources, *guards.right]
+    further = further_calls((tried, other), judged, shown, calls, seed)
+    guards, further = lasting((guards, further), tried.bench, kept.calls, kept.hash_seed)
+    return replace(kept, guards=guards, further=further)
 
 
 def add_by_turns(tried: TriedCalls, *parts: Sequence[str]) -> list[list[str]]:

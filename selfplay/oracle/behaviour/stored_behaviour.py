@@ -44,7 +44,7 @@ class Behaviour:
     """`files`: the test files with probes instead of tests; `calls`: the call probes; `novel`: call probes whose inputs
     do not occur in the tests; `kinds`: input kind -> its call probes (`input_kinds.py`). `right`: the original's
     outcomes where the buggy program differs; `wrong`: the buggy program's outcomes there. `guards`: calls on which both
-    agree; `further`: all others, as far as they last; `constant_caught`: whether the guards catch programs that give
+    agree; `further`: all calls, as far as they last; `constant_caught`: whether the guards catch programs that give
     most probes' answer to all inputs (`constant_programs.py`). `reached`: how many of the changed lines run in the
     calls, of how many (`line_reach.py`). `hash_seed`: drawn once; the original was seen under it, and predictions are,
     since two items of a set have the same order under half of all seeds. `runs`: suite runs that this took; `events`:

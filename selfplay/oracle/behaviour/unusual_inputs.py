@@ -21,6 +21,17 @@ def unusual(calls: Mapping[str, str], shown: Iterable[str]) -> frozenset[str]:
     return frozenset(name for name, call in calls.items() if not known.issuperset(sorts_of(call)))
 
 
+def of_another_type(calls: Mapping[str, str], shown: Iterable[str]) -> frozenset[str]:
+    """The names of the calls in which an argument, not an item of one, has a type that no call of the tests has in its
+    place. The original answers them by chance, so they are no kind of input of their own."""
+    known = {one for call in shown for one in _types(call)}
+    return frozenset(name for name, call in calls.items() if not known.issuperset(_types(call)))
+
+
+def _types(call: str) -> set[Sort]:
+    return {(place, sort.split()[0]) for place, sort in sorts_of(call) if not place.endswith(" item")}
+
+
 def sorts_of(call: str) -> Iterator[Sort]:
     """Every input of a call with its place."""
     left: list[tuple[str, ast.expr]] = [("", call_tree(call))]

@@ -15,7 +15,11 @@ from selfplay.oracle.rewriting.python_trees import Function, loaded, parsed, sou
 
 MOST_SHOWN = 80
 """Characters of a place that are shown."""
-WHAT = {"": "never ran", "+": "was never true", "-": "was never false"}
+_UNSEEN = "in any test or on any hidden input"
+WHAT = {
+    "": f"never ran {_UNSEEN}", "+": f"was never true {_UNSEEN}", "-": f"was never false {_UNSEEN}",
+    "?": "holds a choice that cannot be marked",
+}  # fmt: skip
 _Condition = ast.Compare | ast.UnaryOp
 _SILENT = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Global, ast.Nonlocal, ast.Pass)
 _CHOOSING = (ast.IfExp, ast.BoolOp, ast.Compare, ast.comprehension, ast.Lambda)
@@ -151,8 +155,9 @@ class _Marks(ast.NodeTransformer):
         return node
 
     def visit_Assert(self, node: ast.Assert) -> ast.AST:
-        node.test = self._gave(node.test) if node.lineno in self.fresh else self.visit(node.test)
-        return node
+        """An assertion that never fails is the usual case."""
+        self._cover(node.test)
+        return self.generic_visit(node)
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
         fresh, test = node.lineno in self.fresh, _source(node.test)
@@ -202,10 +207,9 @@ class _Marks(ast.NodeTransformer):
         return self.visit_Compare(node) if isinstance(node.op, ast.Not) else self.generic_visit(node)
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> ast.AST:
-        """Python before 3.12 cannot write every mark in an f-string: a choice in a new one counts as one that never
-        ran."""
+        """Python before 3.12 cannot write every mark in an f-string: a choice in a new one is not looked at."""
         if node.lineno in self.fresh and any(isinstance(one, _CHOOSING) for one in ast.walk(node)):
-            self._place(_source(node), "")
+            self._place(_source(node), "?")
         return node
 
     def _cover(self, node: ast.expr) -> None:

@@ -36,12 +36,9 @@ def test_the_seed_of_a_calibration_is_the_one_of_its_predictions(monkeypatch: py
 
 def test_guards_are_seen_under_that_seed() -> None:
     class Bench:
-        def call(self, calls: Calls, hash_seed: str) -> dict[str, dict[str, str]]:
+        def call(self, calls: Calls, *place: Any, hash_seed: str = "77") -> dict[str, dict[str, str]]:
             return {"g1": {"g1/0": hash_seed}, "g2": {"g2/0": "5"}}
 
-    class Tried:
-        bench = Bench()
-
-    tried: Any = Tried()
+    bench: Any = Bench()
     found = Guards(Calls(sources={"g1": "m.f(1)", "g2": "m.f(2)"}), {"g1": {"g1/0": "77"}, "g2": {"g2/0": "77"}})
-    assert {*lasting(found, Guards(), tried, Calls(), 77)[0].right} == {"g1"}
+    assert {*lasting((found, Guards()), bench, Calls(), 77)[0].right} == {"g1"}

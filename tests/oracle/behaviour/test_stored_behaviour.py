@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Callable
+from typing import get_args
 
 import pytest
 from exploits.conftest import lab as lab
@@ -19,6 +20,7 @@ from selfplay.oracle.behaviour.stored_behaviour import (
     compared,
     without_accidents,
 )
+from selfplay.oracle.layers import Doubt
 from selfplay.oracle.rewriting.instrument import deciding
 from selfplay.oracle.rewriting.python_trees import find, parsed
 from selfplay.workbench.files import TestFile
@@ -227,7 +229,7 @@ def test_a_grade_says_how_well_it_is_assured(lab: Callable[[str], Lab], ledger: 
     shell = lab("shell")
     weakly = shell.grade(shell.diff(shell.fix)).to_json()
     assert (weakly["resolved"], weakly["assurance"]) == (True, "weak")
-    assert [one.partition(":")[0] for one in weakly["weaknesses"]] == ["witness", "behaviour", "coverage"]
+    assert [one.partition(":")[0] for one in weakly["weaknesses"]] == ["witness", "behaviour", *get_args(Doubt)]
 
 
 def test_a_module_of_the_program_among_the_test_files_is_left_as_it_is() -> None:
