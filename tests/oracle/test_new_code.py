@@ -20,9 +20,15 @@ from selfplay.oracle.screening.screen import ChangedFiles
 LARGE = "    if amount > 10**9:\n        return []\n"
 BRANCH = MONEY.replace("    base, rest = divmod", f"{LARGE}    base, rest = divmod")
 CHOICE = MONEY.replace("(index < rest) for", "(index < rest if amount < 10**9 else 0) for")
-IN_A_TEST = OTHER_REPAIR.replace(
-    "    out = []\n", "    if (amount, parts) == (90, 3):\n        return [30] * parts\n    out = []\n"
-)
+ADDED_UP = """    if parts <= 0:
+        raise ValueError(f"cannot share among {parts}")
+    out = [amount // parts] * parts
+    for index in range(amount - sum(out)):
+        out[index] += 1
+    return out
+"""
+SAME = MONEY[: MONEY.index("    if parts < 1")] + ADDED_UP + MONEY[MONEY.index("\n\ndef shown") :]
+IN_A_TEST = SAME.replace("    out = [", "    if (amount, parts) == (90, 3):\n        return [30] * parts\n    out = [")
 
 
 def graded(here: Lab, files: dict[str, str]) -> Grade:
@@ -48,11 +54,19 @@ def test_a_branch_for_inputs_that_nobody_tries_is_weakly_assured(
 
 @pytest.mark.slow
 def test_another_algorithm_that_runs_is_fully_assured(lab: Callable[[str], Lab]) -> None:
-    """What only hidden inputs run counts, and so does what only a test runs."""
-    for text, places in ((OTHER_REPAIR, 12), (IN_A_TEST, 16)):
+    """What only hidden inputs run counts, and so does what only a test runs: six statements and two outcomes of a
+    condition; with another condition and what it returns, four more."""
+    for text, places in ((SAME, 8), (IN_A_TEST, 12)):
         grade = graded(lab("python"), {"ledger/money.py": text})
         assert grade.resolved and not grade.weaknesses, grade
         assert coverage(grade).reason == f"all of its new code ran, in {places} places"
+
+
+@pytest.mark.slow
+def test_another_answer_where_nothing_is_specified_is_not_refused(lab: Callable[[str], Lab]) -> None:
+    """This repair puts the larger parts of a negative amount elsewhere."""
+    grade = graded(lab("python"), {"ledger/money.py": OTHER_REPAIR})
+    assert grade.resolved and {one.partition(":")[0] for one in grade.weaknesses} <= {"differential"}
 
 
 @pytest.mark.slow

@@ -7,7 +7,14 @@ from typing import Any
 import pytest
 from exploits.projects import Lab, Project, write
 
-from selfplay.oracle.behaviour.further_calls import DIFFERENT, HELPER, KEPT_FURTHER, SEQUENCE, SEQUENCES, sequences
+from selfplay.oracle.behaviour.further_calls import (
+    DIFFERENT,
+    HELPER,
+    KEPT_FURTHER,
+    SEQUENCE,
+    SEQUENCES,
+    sequences,
+)
 from selfplay.oracle.behaviour.unusual_inputs import of_another_type
 from selfplay.repository.suites.pytest_suite import PARSER, render_script
 from selfplay.sandbox import Backend
