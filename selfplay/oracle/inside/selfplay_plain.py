@@ -68,7 +68,7 @@ def selfplay_plainer():
             return value
         if kind in (int, float, complex, bytes, bytearray):
             return [kind.__name__, repr(value)]
-        name = "%s.%s" % (kind.__module__, kind.__qualname__)
+        name = kind.__qualname__  # a repair may move a class to another module
         if depth == 0:
             return [name]
         if kind in (list, tuple, set, frozenset, dict):

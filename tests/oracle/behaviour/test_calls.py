@@ -194,7 +194,7 @@ def test_a_users_process_shows_nothing_of_the_judge(tmp_path: Path) -> None:
     value = json.loads(user["a"]["a/0"])
     assert value[:5] == ["tuple", "TextIOWrapper", True, False, False]
     assert value[5] == str(script) and value[6] == ["list", "KEPT", "json", "2"]
-    assert json.loads(user["b"]["b/0"]) == ["builtins.generator", str(script)]
+    assert json.loads(user["b"]["b/0"]) == ["generator", str(script)]
     assert user["a"]["a/1"] == '"said"' and script.read_text() == "import json\nKEPT = 3\n"
 
 
