@@ -83,13 +83,13 @@ class NewCode:
 
     def _again(self, files: ChangedFiles) -> Iterator[tuple[Layer, float]]:
         """Run it again, with marks: whether all of its new code ran, and whether it does what the original does."""
-        code = marked_code(files)
-        if not files.after or code is None:
-            why = "it changes no Python file" if not files.after else "its new code cannot be marked"
-            yield from ((layers.unavailable(name, why), 0.0) for name in get_args(Doubt))
-            return
-        if all(text == files.repaired.get(path) for path, text in files.after.items()):
+        if files.after and all(text == files.repaired.get(path) for path, text in files.after.items()):
             yield from ((layers.passed(name, "its files are those of the original"), 0.0) for name in get_args(Doubt))
+            return
+        code = marked_code(files) if files.after else None
+        if code is None:
+            why = "its new code cannot be marked" if files.after else "it changes no Python file"
+            yield from ((layers.unavailable(name, why), 0.0) for name in get_args(Doubt))
             return
         yield _scope(files), 0.0
         called = self._calls(code)

@@ -107,7 +107,7 @@ def _first_function(section: FilePatch, broken: Original) -> str:
     if not lines or not section.hunks:
         return ""
     start, old, _ = _replacement(lines, section.hunks[0], 0, section.path)
-    return _function_of(lines, start, start + len(old))[1]
+    return _function_of(lines, _first_written(lines, start, start + len(old)))[1]
 
 
 def _discover(suite: Suite) -> Iterator[Said]:
@@ -174,7 +174,8 @@ def _changes(section: FilePatch, text: str | None, what: str) -> Iterator[Said]:
 def _reading(lines: Sequence[str], start: int, end: int) -> Iterator[str]:
     """The commands that show these lines (from 0), by what a model can know: the name of their function, which the
     tests use; in a long function by line numbers, after the function's own was shown; else by line numbers alone."""
-    at, name = _function_of(lines, start, end)
+    start = _first_written(lines, start, end)
+    at, name = _function_of(lines, start)
     if name:
         if at + LENGTHS[-1] >= end:
             yield f"grep -A {next(n for n in LENGTHS if at + n >= end)} {_defining(name)}"
@@ -183,9 +184,13 @@ def _reading(lines: Sequence[str], start: int, end: int) -> Iterator[str]:
     yield f"sed -n '{max(1, start + 1 - AROUND)},{end + AROUND}p'"
 
 
-def _function_of(lines: Sequence[str], start: int, end: int) -> tuple[int, str]:
-    """(line, name) of the function that these lines (from 0) belong to; the name is empty if it is none."""
-    start = next((at for at in range(start, end) if lines[at].strip()), start)
+def _first_written(lines: Sequence[str], start: int, end: int) -> int:
+    """The first of these lines (from 0) that is not blank."""
+    return next((at for at in range(start, end) if lines[at].strip()), start)
+
+
+def _function_of(lines: Sequence[str], start: int) -> tuple[int, str]:
+    """(line, name) of the function that this line (from 0) belongs to; the name is empty if it is none."""
     above = ((at, found[1]) for at in range(min(start, len(lines) - 1), -1, -1) if (found := DEFINED.match(lines[at])))
     return next(above, (0, ""))
 

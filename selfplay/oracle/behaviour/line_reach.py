@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from selfplay import patches
 from selfplay.oracle.originals import original_texts
-from selfplay.oracle.rewriting.python_trees import Function, parsed
+from selfplay.oracle.rewriting.python_trees import Function, is_text, parsed
 from selfplay.oracle.world import Task
 from selfplay.patches.changes import changes
 
@@ -33,8 +33,7 @@ def _changed(section: patches.FilePatch, text: str) -> set[int]:
 def _statements(tree: ast.Module) -> Iterator[int]:
     for function in (node for node in ast.walk(tree) if isinstance(node, Function)):
         for node in ast.walk(function):
-            text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-            if isinstance(node, ast.stmt) and not isinstance(node, _SILENT) and not text:
+            if isinstance(node, ast.stmt) and not isinstance(node, _SILENT) and not is_text(node):
                 yield node.lineno
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from selfplay.oracle.rewriting.python_trees import Function, loaded, parsed, source_of, unparsed
+from selfplay.oracle.rewriting.python_trees import Function, is_text, loaded, parsed, source_of, unparsed
 
 MOST_SHOWN = 80
 """Characters of a place that are shown."""
@@ -119,9 +119,8 @@ class _Marks(ast.NodeTransformer):
         return node
 
     def _statement(self, node: ast.stmt) -> list[ast.stmt]:
-        said = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
         future = isinstance(node, ast.ImportFrom) and node.module == "__future__"
-        fresh = node.lineno in self.fresh and not (said or future or isinstance(node, _SILENT))
+        fresh = node.lineno in self.fresh and not (is_text(node) or future or isinstance(node, _SILENT))
         before = [self._ran(self._line(node))] if fresh else []
         made = self.visit(node)
         return [*before, made]

@@ -7,12 +7,11 @@ moved to another file.
 """
 
 import ast
-import copy
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from selfplay.oracle.rewriting.python_trees import Function, parsed
+from selfplay.oracle.rewriting.python_trees import Function, is_text, parsed
 
 MOST_SHOWN = 60
 """Characters of a statement that are shown."""
@@ -32,18 +31,21 @@ class _Defined:
 def beyond(before: Mapping[str, str], after: Mapping[str, str], repaired: Mapping[str, str]) -> list[str]:
     """What a patch does beyond the bug, as sentences. All are path -> text: the buggy program, the patch's, the
     original. Raises `RecursionError` and `ValueError` for trees that cannot be written."""
-    made = {path: _parts(text) for path, text in after.items()}
-    found = list[str]()
+    made = {path: _defined(text) for path, text in after.items()}
+    anywhere, found = sum((one.others for one in made.values()), Counter[tuple[str, str]]()), list[str]()
     for path in sorted(made):
-        known = [_parts(texts[path]) for texts in (repaired, before) if texts.get(path)]
+        known = [_defined(texts[path]) for texts in (repaired, before) if texts.get(path)]
         if len(known) == 2:
-            found += [f"{path}: {said}" for said in _beyond(known, made[path], [*made.values()])]
+            found += [f"{path}: {said}" for said in _beyond(known, made[path], [*made.values()], anywhere)]
         elif not known:
             found += [f"{path}: {said}" for said in _loading(made[path], {*made[path].others})]
     return found
 
 
-def _beyond(known: Sequence[_Defined], now: _Defined, every: Sequence[_Defined]) -> Iterator[str]:
+def _beyond(
+    known: Sequence[_Defined], now: _Defined, every: Sequence[_Defined], anywhere: Counter[tuple[str, str]]
+) -> Iterator[str]:
+    """`every`: what all files of the patch define; `anywhere`: their statements outside of functions."""
     original, buggy = known
     for name, defined in original.functions.items():
         if buggy.functions.get(name) != defined or now.functions.get(name) == defined:
@@ -52,7 +54,6 @@ def _beyond(known: Sequence[_Defined], now: _Defined, every: Sequence[_Defined])
             yield f"`{name}` is changed, which the bug left as it was"
         elif not any(one.functions.get(name) == defined for one in every):
             yield f"`{name}` is gone, which the bug left as it was"
-    anywhere = sum((one.others for one in every), Counter[tuple[str, str]]())
     for around, text in original.others & buggy.others:
         if not anywhere[around, text]:
             yield f"`{_short(text)}` is gone, which the bug left as it was"
@@ -73,7 +74,7 @@ def _loading(parts: _Defined, new: set[tuple[str, str]]) -> Iterator[str]:
             yield f"`{_short(text)}` calls its own code while the module is loaded"
 
 
-def _parts(text: str) -> _Defined:
+def _defined(text: str) -> _Defined:
     tree, found = parsed(text), _Defined()
     if tree is not None:
         _collect(tree.body, "", found)
@@ -89,7 +90,7 @@ def _collect(body: Sequence[ast.stmt], around: str, found: _Defined) -> None:
         elif isinstance(node, ast.ClassDef):
             found.bound.add((around, node.name))
             _collect(node.body, f"{around}{node.name}.", found)
-        elif not isinstance(node, ast.Import | ast.ImportFrom | ast.Pass) and not _says(node):
+        elif not isinstance(node, ast.Import | ast.ImportFrom | ast.Pass) and not is_text(node):
             text = ast.unparse(node)
             found.others[around, text] += 1
             found.nodes[around, text] = node
@@ -103,20 +104,15 @@ def _names(node: ast.stmt) -> list[str]:
     return names if len(names) == len(targets) else []
 
 
-def _says(node: ast.stmt) -> bool:
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-
-
 def _plain(function: Function) -> Function:
-    """A function without documentation and annotations."""
-    made = copy.deepcopy(function)
-    for node in ast.walk(made):
+    """The function without documentation and annotations, which are taken out of its tree."""
+    for node in ast.walk(function):
         if isinstance(node, ast.arg):
             node.annotation = None
         if isinstance(node, Function):
             node.returns = None
-            node.body = [one for one in node.body if not _says(one)] or [ast.Pass()]
-    return made
+            node.body = [one for one in node.body if not is_text(one)] or [ast.Pass()]
+    return function
 
 
 def _short(text: str) -> str:

@@ -64,6 +64,11 @@ def first_line(function: Function) -> int:
     return min(node.lineno for node in (function, *function.decorator_list))
 
 
+def is_text(node: ast.AST) -> bool:
+    """Whether a statement is a constant alone, such as documentation."""
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+
+
 def beginning(tree: ast.Module) -> int:
     """The index of the first statement that is neither a docstring nor a `__future__` import: there a line runs before
     any that loads the program."""
