@@ -17,7 +17,7 @@ from selfplay.oracle.errors import OracleError
 from selfplay.oracle.rewriting.instrument import Instrumented
 from selfplay.workbench.files import TestFile
 
-FORMAT = 14
+FORMAT = 15
 """Version of a stored calibration; calibrations of other versions are made again."""
 
 
@@ -107,6 +107,7 @@ class Calibration:
                 "right": stored.plain_outcomes(shown.right), "wrong": stored.plain_outcomes(shown.wrong),
                 "guards": stored.guards(shown.guards), "further": stored.guards(shown.further),
                 "constant_caught": shown.constant_caught, "reached": [*shown.reached],
+                "unseen": [*shown.unseen], "mutants": shown.mutants,
                 "hash_seed": shown.hash_seed,
             },
         }  # fmt: skip
@@ -200,6 +201,7 @@ def _calibration(value: dict[str, Any]) -> Calibration:
             {stored.text(kind): stored.texts(names) for kind, names in shown["kinds"].items()},
             stored.outcomes_of(shown["right"]), stored.outcomes_of(shown["wrong"]),
             stored.guards_of(shown["guards"]), stored.guards_of(shown["further"]),
-            stored.flag(shown["constant_caught"]), stored.pair(shown["reached"]), stored.count(shown["hash_seed"]),
+            stored.flag(shown["constant_caught"]), stored.pair(shown["reached"]), stored.texts(shown["unseen"]),
+            stored.count(shown["mutants"]), stored.count(shown["hash_seed"]),
         ),
     )  # fmt: skip

@@ -28,7 +28,9 @@ ADDED_UP = """    if parts <= 0:
     return out
 """
 SAME = MONEY[: MONEY.index("    if parts < 1")] + ADDED_UP + MONEY[MONEY.index("\n\ndef shown") :]
-IN_A_TEST = SAME.replace("    out = [", "    if (amount, parts) == (90, 3):\n        return [amount // parts] * parts\n    out = [")
+IN_A_TEST = SAME.replace(
+    "    out = [", "    if (amount, parts) == (90, 3):\n        return [amount // parts] * parts\n    out = ["
+)
 
 
 def graded(here: Lab, files: dict[str, str]) -> Grade:

@@ -110,10 +110,13 @@ Place = tuple[ast.AST, str, int | None]
 
 
 def places(tree: ast.expr) -> Iterator[Place]:
-    """Where inputs are: arguments, and items of literal containers; not the called function, and not indices."""
+    """Where inputs are: arguments, and items of literal containers; not the called function, and not indices, nor
+    what is in a lambda."""
     left: list[ast.AST] = [tree]
     while left:
         node = left.pop()
+        if isinstance(node, ast.Lambda):
+            continue
         for name in ("args", "elts", "keys", "values"):
             for at, one in enumerate(getattr(node, name, ())):
                 if _is_input(one):

@@ -28,7 +28,8 @@ AGAIN = " again"
 """Suffix of a call's name for an outcome that differs when the call is repeated."""
 AGAIN_SECONDS = 0.2
 """Seconds, without the time spent waiting for a core, for repeating the quick calls of one process."""
-_SOURCES = ("selfplay_plain.py", "selfplay_hook.py", "selfplay_user.py", "selfplay_around.py", "selfplay_caller.py")
+_SOURCES = ("selfplay_plain.py", "selfplay_hook.py", "selfplay_user.py", "selfplay_around.py",
+            "selfplay_mutants.py", "selfplay_caller.py")  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,20 @@ class Calls:
     modules: Mapping[str, str] = field(default_factory=dict)
     sources: Mapping[str, str] = field(default_factory=dict)
     helpers: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Planted:
+    """What was put into files of the original: `marks`, so that the lines that run in a call are its outcome
+    (`line_marks.py`); or `mutants`, of which those with these numbers run, so that the outcomes are the calls that show
+    each (`mutation_score.py`): those that are `unusual` do not where they refuse their input."""
+
+    marks: bool = False
+    mutants: tuple[int, ...] = ()
+    unusual: frozenset[str] = frozenset()
+
+
+NOTHING = Planted()
 
 
 @dataclass(frozen=True)
@@ -72,17 +87,16 @@ class Caller:
 
     def make(
         self, calls: Calls, diffs: Sequence[str], place: CallContext = BARE, hash_seed: str = "0",
-        files: Mapping[str, TestFile] = MappingProxyType({}), again: float = 0.0, marked: bool = False,
+        files: Mapping[str, TestFile] = MappingProxyType({}), again: float = 0.0, planted: Planted = NOTHING,
     ) -> Called:  # fmt: skip
         """Make the calls in order, since one may change what later ones return. Raises `SandboxError`.
 
         `files` are written over those of the program. `again`: seconds for repeating the quick calls; a changed
-        outcome is recorded as `AGAIN`. `marked`: the executed lines of the files are recorded as the outcome `lines`
-        (`line_marks.py`); only for the original."""
+        outcome is recorded as `AGAIN`. `planted`: what stands in the files, beside the program."""
         names, seconds = drawn_names(), max(self.seconds, ALL_SECONDS)
         key, record = secrets.token_hex(32), f"/tmp/tmp{secrets.token_hex(4)}"
         order = {**self._order(calls, place, names), "record": record, "own": [*OWN, record], "again": again,
-                 "marked": marked}  # fmt: skip
+                 "marked": planted.marks, "mutants": planted.mutants, "unusual": sorted(planted.unusual)}  # fmt: skip
         program = inside.apart(f"{_SOURCE}\nselfplay_caller()\n", "__main__", file=place.argv[0] or "<string>")
         world = place.world(self.task.world)
         request = RunRequest(

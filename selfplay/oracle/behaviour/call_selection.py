@@ -15,6 +15,7 @@ from selfplay.oracle.behaviour.contexts import drawn_hash_seed, users_place
 from selfplay.oracle.behaviour.further_calls import further_calls
 from selfplay.oracle.behaviour.input_kinds import ENOUGH_OF_A_KIND, lacking, strata
 from selfplay.oracle.behaviour.line_reach import changed_statements, reached
+from selfplay.oracle.behaviour.mutation_score import Mutants
 from selfplay.oracle.behaviour.probe_runner import OTHER_SEED, Bench
 from selfplay.oracle.behaviour.stored_behaviour import (
     ENOUGH,
@@ -94,9 +95,11 @@ def _guarded(
     shown, calls = {*of_tests, *beside_shown}, [*beside, *(tried.names[name] for name in of_tests)]
     guards = find_guards((tried, other), shown, calls)
     judged = [*kept.calls.sources, *guards.right]
-    further = further_calls((tried, other), judged, shown, calls, seed)
+    mutants = Mutants.of(tried.bench)
+    further = further_calls((tried, other), judged, shown, calls, mutants, seed)
     guards, further = lasting((guards, further), tried.bench, kept.calls, kept.hash_seed)
-    return replace(kept, guards=guards, further=further)
+    unseen = mutants.unseen({*kept.calls.sources, *guards.right, *further.right})
+    return replace(kept, guards=guards, further=further, unseen=unseen, mutants=len(mutants.shown_by))
 
 
 def add_by_turns(tried: TriedCalls, *parts: Sequence[str]) -> list[list[str]]:

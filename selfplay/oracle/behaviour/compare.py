@@ -17,10 +17,10 @@ from selfplay.oracle.trial import Trial, TrialOrder, run_trial
 from selfplay.oracle.world import Task
 from selfplay.sandbox import Backend, Limits
 
-AGREE, SAME, OF_A_KIND, HALF = 0.8, 0.1, 0.3, 0.5
+AGREE, SAME, OF_A_KIND, HALF, UNSEEN = 0.8, 0.1, 0.3, 0.5, 0.25
 """A prediction must agree with the original on at least the share `AGREE` of all probes and `OF_A_KIND` of each kind;
-it may agree with the buggy program on at most `SAME`. If the inputs run less than `HALF` of the changed lines, the
-grade is weakly assured."""
+it may agree with the buggy program on at most `SAME`. If the inputs run less than `HALF` of the changed lines,
+or more than the share `UNSEEN` of mutants shows in none of them, the grade is weakly assured."""
 
 
 def look(backend: Backend, task: Task, order: TrialOrder, known: Behaviour, limits: Limits) -> tuple[Layer, Trial]:
@@ -81,7 +81,7 @@ def within_the_runner(known: Behaviour, said: Layer) -> Layer:
 
 def unknown(known: Behaviour, said: Layer) -> Layer:
     """Not available if the probes cannot tell a repair from a program that knows their answers: nearly all answers are
-    equal, too few inputs are novel, or few changed lines ran."""
+    equal, too few inputs are novel, few changed lines ran, or they do not show many mutants of these."""
     if said.state != "passed":
         return said
     alike = len(most_alike(known.right))
@@ -91,6 +91,9 @@ def unknown(known: Behaviour, said: Layer) -> Layer:
         why = f"{count(len(known.novel), 'call')} with only inputs that no test contains, and {ENOUGH} are needed"
     elif known.reached[0] < HALF * known.reached[1]:
         why = f"the inputs run {known.reached[0]} of the {known.reached[1]} changed lines"
+    elif len(known.unseen) > UNSEEN * known.mutants:
+        number = count(known.mutants, "small change")
+        why = f"{len(known.unseen)} of {number} of the repaired lines show in no call, {known.unseen[0]} for one"
     else:
         return said
     return replace(unavailable("behaviour", f"{why}; {said.reason}"), runs=1)

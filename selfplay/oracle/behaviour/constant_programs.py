@@ -4,13 +4,12 @@ written and run, to see whether the guards catch them: only then can probes and 
 import ast
 import builtins
 import json
-from collections import defaultdict
 from collections.abc import Iterator, Sequence, Set
 from contextlib import suppress
 from dataclasses import replace
 
-from selfplay import patches
 from selfplay.oracle.behaviour.agreeing_calls import damage, joined
+from selfplay.oracle.behaviour.changed_code import changed_numbers
 from selfplay.oracle.behaviour.compare import AGREE
 from selfplay.oracle.behaviour.probe_runner import Bench
 from selfplay.oracle.behaviour.stored_behaviour import Behaviour, compared, most_alike
@@ -18,7 +17,6 @@ from selfplay.oracle.behaviour.traced_calls import changed_lines
 from selfplay.oracle.originals import read_originals
 from selfplay.oracle.rewriting.python_trees import Function, Unwritable, bodies, first_line, parsed, unparsed
 from selfplay.oracle.world import Task
-from selfplay.patches.changes import changes
 from selfplay.plain_text import decode, encode
 from selfplay.workbench.files import TestFile
 
@@ -49,28 +47,19 @@ def constant_programs(task: Task, statement: ast.stmt) -> list[dict[str, TestFil
     """The changed files of the original, with the statement as the whole body of a changed function, or in the place of
     the changed statements, which leaves what comes before them as it is. Each place makes one program; what the
     original does there itself makes none. Empty if one of them cannot be written, or if they are too many."""
-    programs, lines = list[dict[str, TestFile]](), _changed(task)
+    programs, lines = list[dict[str, TestFile]](), changed_numbers(task, insertions=True)
     for path, firsts in changed_lines(task).items():
         if not 0 < len(firsts) <= MOST_PROGRAMS:
             return []
         file = read_originals(task.world, [path])[path]
         try:
-            texts = [*_constant(decode(file.content), firsts, lines[path], statement)]
+            texts = [*_constant(decode(file.content), firsts, lines.get(path, set()), statement)]
         except Unwritable:
             return []
         if not texts:
             return []
         programs += [{path: replace(file, content=encode(text))} for text in texts]
     return programs
-
-
-def _changed(task: Task) -> dict[str, set[int]]:
-    """Changed file -> numbers of the changed lines in the original."""
-    found = defaultdict[str, set[int]](set)
-    for section in patches.parse(task.artifact.bug_inject):
-        for change in (change for hunk in section.hunks for change in changes(hunk)):
-            found[section.old_path or ""] |= {*change.lines}
-    return found
 
 
 def _constant(text: str, firsts: Sequence[int], lines: Set[int], statement: ast.stmt) -> Iterator[str]:

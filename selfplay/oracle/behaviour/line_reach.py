@@ -4,11 +4,10 @@ import ast
 import re
 from collections.abc import Iterable, Iterator
 
-from selfplay import patches
+from selfplay.oracle.behaviour.changed_code import changed_numbers
 from selfplay.oracle.originals import original_texts
 from selfplay.oracle.rewriting.python_trees import Function, is_text, parsed
 from selfplay.oracle.world import Task
-from selfplay.patches.changes import changes
 
 _RANGE = re.compile(r"(?<!\w)(\d{1,7})(?:-(\d{1,7}))?(?!\w)")
 _SILENT = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Global, ast.Nonlocal, ast.Try)
@@ -18,16 +17,10 @@ _SILENT = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Global, ast.
 def changed_statements(task: Task) -> frozenset[int]:
     """First lines, in the original, of the statements in functions that the bug changes or removes; empty if it only
     adds code. Lines of different files are not distinguished."""
-    sections = [one for one in patches.parse(task.artifact.bug_inject) if (one.old_path or "").endswith(".py")]
-    texts = original_texts(task.world, [one.old_path or "" for one in sections])
-    return frozenset(line for one in sections for line in _changed(one, texts.get(one.old_path or "", "")))
-
-
-def _changed(section: patches.FilePatch, text: str) -> set[int]:
-    tree = parsed(text)
-    every = [change for hunk in section.hunks for change in changes(hunk)]
-    removed = {line for change in every for line in range(change.start, change.end)}
-    return removed & {*_statements(tree)} if tree is not None else set()
+    lines = changed_numbers(task)
+    texts = original_texts(task.world, [*lines])
+    trees = {path: parsed(text) for path, text in texts.items()}
+    return frozenset(line for path, tree in trees.items() if tree for line in lines[path] & {*_statements(tree)})
 
 
 def _statements(tree: ast.Module) -> Iterator[int]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
 
-from selfplay.oracle.behaviour.call_runner import Caller, Calls
+from selfplay.oracle.behaviour.call_runner import Caller, Calls, Planted
 from selfplay.oracle.behaviour.contexts import BARE, CallContext
 from selfplay.oracle.behaviour.events import Event
 from selfplay.oracle.behaviour.line_marks import marked_files
@@ -66,7 +66,11 @@ class Bench:
 
     def lines(self, calls: Calls) -> Outcomes:
         """Make the calls of the original; returns the lines of the changed functions that run in each."""
-        return self._caller.make(calls, (), files=self._marked, marked=True).outcomes
+        return self._caller.make(calls, (), files=self._marked, planted=Planted(marks=True)).outcomes
+
+    def mutants(self, calls: Calls, files: Mapping[str, TestFile], planted: Planted) -> Outcomes:
+        """Make the calls of the original's mutants, which stand in these files; returns what shows each."""
+        return self._caller.make(calls, (), files=files, planted=planted).outcomes
 
     @cached_property
     def _marked(self) -> Mapping[str, TestFile]:

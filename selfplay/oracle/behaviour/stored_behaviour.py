@@ -41,14 +41,15 @@ class Guards:
 
 @dataclass(frozen=True)
 class Behaviour:
-    """`files`: the test files with probes instead of tests; `calls`: the call probes; `novel`: call probes whose inputs
-    do not occur in the tests; `kinds`: input kind -> its call probes (`input_kinds.py`). `right`: the original's
-    outcomes where the buggy program differs; `wrong`: the buggy program's outcomes there. `guards`: calls on which both
-    agree; `further`: all calls, as far as they last; `constant_caught`: whether the guards catch programs that give
-    most probes' answer to all inputs (`constant_programs.py`). `reached`: how many of the changed lines run in the
-    calls, of how many (`line_reach.py`). `hash_seed`: drawn once; the original was seen under it, and predictions are,
-    since two items of a set have the same order under half of all seeds. `runs`: suite runs that this took; `events`:
-    what the programs did to their interpreter meanwhile; neither is stored."""
+    """`files`: the test files with probes instead of tests; `calls`: the call probes; `novel`: call probes whose
+    inputs do not occur in the tests; `kinds`: input kind -> its call probes (`input_kinds.py`). `right`: the
+    original's outcomes where the buggy program differs; `wrong`: the buggy program's outcomes there. `guards`:
+    calls on which both agree; `further`: all calls, as far as they last; `constant_caught`: whether the guards
+    catch programs that give most probes' answer to all inputs (`constant_programs.py`). `reached`: how many of the
+    changed lines run in the calls, of how many (`line_reach.py`). `unseen`: mutants of these lines that show in no
+    call, in words, of so many `mutants` (`mutation_score.py`). `hash_seed`: drawn once; the original was seen under
+    it, and predictions are, since two items of a set have the same order under half of all seeds. `runs`: suite
+    runs that this took; `events`: what the programs did to their interpreter meanwhile; neither is stored."""
 
     files: Mapping[str, TestFile] = field(default_factory=dict)
     calls: Calls = field(default_factory=Calls)
@@ -60,6 +61,8 @@ class Behaviour:
     further: Guards = field(default_factory=Guards)
     constant_caught: bool = False
     reached: tuple[int, int] = (0, 0)
+    unseen: tuple[str, ...] = ()
+    mutants: int = 0
     hash_seed: int = 1
     runs: int = field(default=0, compare=False)
     events: tuple[Event, ...] = field(default=(), compare=False)

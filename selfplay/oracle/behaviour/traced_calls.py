@@ -23,7 +23,9 @@ from selfplay.untrusted_json import AnswerError, answer
 
 _BEFORE = ("setUp", "setUpClass", "asyncSetUp", "setup_method", "setup_class", "setup_function", "setup_module")
 ENTERED_FILE = "/tmp/selfplay-entered"
-_WATCHING = "\n\n".join(inside.text(name) for name in ("selfplay_written.py", "selfplay_entered.py"))
+_WATCHING = "\n\n".join(
+    inside.text(name) for name in ("selfplay_functions.py", "selfplay_written.py", "selfplay_entered.py")
+)
 
 
 @dataclass(frozen=True)

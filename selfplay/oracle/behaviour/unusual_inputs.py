@@ -40,7 +40,7 @@ def sorts_of(call: str) -> Iterator[Sort]:
         if isinstance(node, ast.Call):
             called = name_of(node)
             if place:
-                yield place, called
+                yield place, called or "function"
             left += [(f"{called} {at}", one) for at, one in enumerate(node.args)]
             left += [(f"{called} {one.arg}", one.value) for one in node.keywords]
             left.append(("", node.func))
@@ -49,7 +49,8 @@ def sorts_of(call: str) -> Iterator[Sort]:
         elif place:
             value = value_of(node)
             yield place, _sort(value)
-            within = ast.iter_child_nodes(value) if isinstance(value, ast.AST) else ()
+            some = isinstance(value, ast.AST) and not isinstance(value, ast.Lambda)
+            within = ast.iter_child_nodes(node) if some else ()
             left += [(f"{place} item", one) for one in within if isinstance(one, ast.expr)]
 
 

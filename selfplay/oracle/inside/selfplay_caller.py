@@ -33,11 +33,13 @@ def selfplay_caller():
     del data, key, block
     seen = []
     waited = selfplay_waited()
-    call, repeat = selfplay_call(order, say, selfplay_events(order, stream), seen, waited)
+    call, repeat, outcomes = selfplay_call(order, say, selfplay_events(order, stream), seen, waited)
     sys.path[:] = order["paths"] + [path for path in sys.path if path]
     sys.argv[:] = order["argv"]
     if order["recursion"]:
         sys.setrecursionlimit(order["recursion"])
+    if order["mutants"]:
+        selfplay_unmutated()
     space, load, modules, module_of = {}, __import__, sys.modules, type(sys)
     given = selfplay_given(order["given"], seen)
     for module, name in order["modules"].items():
@@ -53,9 +55,12 @@ def selfplay_caller():
             exec(compile(source, order["argv"][0] or "<stdin>", "exec"), vars(space[name]))
         except Exception:
             continue
-    for name, source in order["calls"]:
-        call(name, source, space)
-    repeat(order["again"], space)
+    if order["mutants"]:
+        selfplay_mutants(order, outcomes, space, say)
+    else:
+        for name, source in order["calls"]:
+            call(name, source, space)
+        repeat(order["again"], space)
     say("end", None)
     leave(0)
 
@@ -104,8 +109,9 @@ def selfplay_given(names, seen):
 
 
 def selfplay_call(order, say, events, seen, waited):
-    """Two functions: one makes a call and records its value or exception type, its output, and what a scenario has
-    `seen`; the other repeats the quick calls many times. A user's process has no clock of ours."""
+    """Three functions: one makes a call and records its value or exception type, its output, and what a scenario has
+    `seen`; one repeats the quick calls many times; one only returns the outcomes of a call. A user's process has no
+    clock of ours."""
     import time
 
     lines, said, stopped, quick, clock = set(), [0], [0], [], time.monotonic
@@ -151,7 +157,7 @@ def selfplay_call(order, say, events, seen, waited):
             said[0] += 1
             say("event/%d" % said[0], events.pop(0))
 
-    return call, repeat
+    return call, repeat, outcomes
 
 
 def selfplay_limits(order, waited):

@@ -19,6 +19,7 @@ class SelfplayWritten:
 
     def __init__(self):
         self.made, self.modules, self.helpers, self.globals, self.loaded = {}, {}, {}, {}, 0
+        self.written = SelfplayFunctions(self.literal)
 
     def reference(self, module, name):
         """The source name of a module's object, if it is one; the module is imported under a generated name."""
@@ -31,7 +32,33 @@ class SelfplayWritten:
             if "." in name:
                 return None
             self.helpers[module] = self.path_of(module)
-        return "%s.%s" % (self.modules.setdefault(module, "selfplay_m%d" % len(self.modules)), name)
+        return "%s.%s" % (self.named(module), name)
+
+    def named(self, module):
+        return self.modules.setdefault(module, "selfplay_m%d" % len(self.modules))
+
+    def of_tests(self, value):
+        file = getattr(getattr(value, "__code__", None), "co_filename", "")
+        return file.startswith(self.root) and file[len(self.root) :] in self.tests
+
+    def reduced(self, value, depth):
+        """A value of Python's own or an installed type as the call that copies it, as `pickle` knows it, if it has no
+        further state; None for any other."""
+        try:
+            made = value.__reduce_ex__(2)
+            function, given, state, items, pairs = (*made, None, None, None)[:5]
+            if state or not depth:
+                return None
+            name = self.literal(function, 0) if function.__module__ != "copyreg" else None
+            words = [
+                *given,
+                *([list(items)] if items is not None else []),
+                *([list(pairs)] if pairs is not None else []),
+            ]
+            texts = [self.literal(one, depth - 1) for one in words]
+        except Exception:
+            return None
+        return "%s(%s)" % (name, ", ".join(texts)) if name is not None and None not in texts else None
 
     def path_of(self, module):
         name = getattr(sys.modules.get(module), "__file__", None) or ""
@@ -50,9 +77,17 @@ class SelfplayWritten:
             return self.container(value, kind, depth)
         if kind is io.StringIO and not value.closed:
             return "selfplay_file(%r)" % value.getvalue()[:WRITTEN_TEXT]
+        if kind is type(sys) and sys.modules.get(value.__name__) is value and not self.path_of(value.__name__):
+            return self.named(value.__name__)
         if isinstance(value, type) or hasattr(value, "__code__") or kind is type(len):
             name = getattr(value, "__qualname__", "<")
+            if "<" in name and self.of_tests(value):
+                return self.written.source(value, depth)
             return self.reference(getattr(value, "__module__", None) or "", name) if "<" not in name else None
+        if not self.path_of(kind.__module__) and kind.__module__ != "__main__":
+            made = self.reduced(value, depth)
+            if made is not None:
+                return made
         for place in ("gi", "cr", "ag"):
             if hasattr(value, place + "_code"):
                 return self.unbegun(getattr(value, place + "_code"), getattr(value, place + "_frame"), depth)

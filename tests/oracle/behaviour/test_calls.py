@@ -108,19 +108,18 @@ CALLS = [
 ]  # fmt: skip
 
 
-def recorded(folder: Path, calls: list[list[str]], **order: object) -> Signed:
+def recorded(folder: Path, calls: list[list[str]], module: str = MODULE, **order: object) -> Signed:
     """What the caller records of these calls of `shop`."""
-    (folder / "shop.py").write_text(MODULE)
+    (folder / "shop.py").write_text(module)
     key, record = "k" * 64, folder / f"record-{len(list(folder.iterdir()))}"
     told = {
         "record": str(record), "paths": [str(folder)], "modules": {"shop": "m"}, "seconds": 0.7, "calls": calls,
         "marked": False, "helpers": {}, "given": {}, "argv": [""], "terminal": False, "recursion": 0, "script": "",
-        "again": 0, "slow": 9, "root": str(folder), "tests": [], "own": [], "ends": [], **order,
+        "again": 0, "slow": 9, "root": str(folder), "tests": [], "own": [], "ends": [],
+        "mutants": [], "unusual": [], **order,
     }  # fmt: skip
-    text = "".join(f"{inside.text(name)}\n" for name in _SOURCES)
-    program = inside.apart(
-        f"{text}\nselfplay_caller()\n", "__main__", file=str(order.get("argv", [""])[0]) or "<string>"
-    )
+    text = "".join(f"{inside.text(name)}\n" for name in _SOURCES) + "\nselfplay_caller()\n"
+    program = inside.apart(text, "__main__", file=str(order.get("argv", [""])[0]) or "<string>")
     subprocess.run([sys.executable, "-c", program], input=f"{key}{json.dumps(told)}".encode(), check=True, timeout=100)
     found, ended = read_signed(record.read_bytes(), key)
     assert ended
@@ -228,8 +227,7 @@ def test_the_caller_tells_of_frames_and_not_of_what_is_loaded(tmp_path: Path) ->
     assert not any(json.loads(text)[0] == "insides" for text in found["event"].values())
 
 
-TESTS = """import asyncio
-import pytest
+TESTS = """import pytest
 SIZES = [1, 2]
 def grown(n): return n + SIZES[0]
 def other(n): return grown(n)

@@ -1,0 +1,60 @@
+"""Can the calls of a bug tell wrong repairs from the right one? Mutants of the lines that the bug changed are wrong
+repairs that nobody had to think of: a bug of which many show in no call is judged by inputs of too few shapes.
+
+A mutant shows if one call is answered otherwise, the rule by which a grade is fully assured (`oracle/new_code.py`).
+Some mutants are no change at all (equivalent mutants), so a few may stay unseen.
+"""
+
+import json
+import secrets
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
+
+from selfplay.oracle.behaviour.call_runner import Calls, Planted
+from selfplay.oracle.behaviour.changed_code import changed_numbers
+from selfplay.oracle.behaviour.probe_runner import Bench
+from selfplay.oracle.originals import read_originals
+from selfplay.oracle.rewriting.mutants import with_mutants
+from selfplay.plain_text import decode, encode
+from selfplay.workbench.files import TestFile
+
+MOST_MUTANTS = 32
+"""The most mutants of a bug, in all its files."""
+ENDED = "the end of the process"
+"""Stands for a call where a mutant ended the process of the calls."""
+
+
+@dataclass
+class Mutants:
+    """The mutants of one bug. `files`: the changed files of the original with all of them; `words`: what each changes,
+    numbered from 1. `shown_by`: number -> some of the calls that show it, for each that was tried."""
+
+    bench: Bench
+    files: Mapping[str, TestFile]
+    words: tuple[str, ...]
+    shown_by: dict[int, set[str]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, bench: Bench) -> "Mutants":
+        lines, seed = changed_numbers(bench.task), secrets.randbits(64)
+        originals = read_originals(bench.task.world, [*lines])
+        made, words = dict[str, TestFile](), list[str]()
+        for path, file in originals.items():
+            most = MOST_MUTANTS // len(originals)
+            text, more = with_mutants(decode(file.content), lines[path], most, seed, len(words) + 1)
+            made[path], words = replace(file, content=encode(text)), [*words, *more]
+        return cls(bench, made, tuple(words))
+
+    def show(self, calls: Calls, unusual: frozenset[str]) -> list[str]:
+        """Make the calls of each mutant that is still unseen; returns those that show one. Raises `SandboxError`."""
+        unseen = tuple(number for number in range(1, len(self.words) + 1) if not self.shown_by.get(number))
+        planted = Planted(mutants=unseen, unusual=unusual)
+        found = self.bench.mutants(calls, self.files, planted).get("mutant", {}) if unseen and calls.sources else {}
+        for place, names in found.items():
+            self.shown_by.setdefault(int(place.partition("/")[2]), set()).update(json.loads(names))
+        return [*dict.fromkeys(name for names in found.values() for name in json.loads(names) if name != ENDED)]
+
+    def unseen(self, calls: Collection[str]) -> tuple[str, ...]:
+        """The tried ones that none of these calls shows, in words."""
+        kept = {ENDED, *calls}
+        return tuple(self.words[number - 1] for number, names in self.shown_by.items() if not names & kept)

@@ -1,0 +1,86 @@
+"""Sequences: what a call returned, an object or a function, as the tests do, used in random order, some of it many
+times.
+
+What is wrong with a state shows only after several steps, and what is wrong with a returned function only when it is
+called. A step that returns another object of the same type, such as a copy, goes on with that one.
+"""
+
+import ast
+import random
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from selfplay.oracle.behaviour.call_probes import LONGEST, call_tree, name_of
+
+SEQUENCES, SEQUENCE_STEPS, DIFFERENT = 80, 12, 3
+"""Limits: sequences made, the steps of one, and how many different numbers and texts these have."""
+TIMES = (1, 1, 8, 60)
+"""How often a sequence is repeated with the same object; the results of the last time are seen."""
+SEQUENCE = "selfplay_t"
+"""The name of the helper in calls."""
+HELPER = """def several(thing, times, *steps):
+    for _ in range(times):
+        seen = []
+        for step in steps:
+            try:
+                value = step(thing)
+            except Exception as error:
+                value = type(error).__name__
+            seen.append(value)
+            if type(value) is type(thing) and value is not thing:
+                thing = value
+    return seen, thing
+"""
+
+
+@dataclass
+class _Subject:
+    """What is made by calls of one function or class: their sources, and how what they return is used, as it follows
+    an object: name of the method, or nothing -> sources."""
+
+    made: dict[str, None] = field(default_factory=dict)
+    used: dict[str, dict[str, None]] = field(default_factory=lambda: defaultdict(dict))
+
+
+def sequences(calls: Sequence[str], more: Sequence[str], seed: int) -> list[str]:
+    """Sequences, as calls of the helper, taking what is used in turn. What is used is made as in `calls`, the tests';
+    how it is used is taken from these and from `more`."""
+    chance, found = random.Random(seed), dict[str, None]()
+    every, own = _subjects([*calls, *more]), _subjects(calls)
+    known = [(every[name], [*one.made]) for name, one in own.items() if len(every[name].used) > 1]
+    for turn in range(3 * SEQUENCES if known else 0):
+        one, things = known[turn % len(known)]
+        methods = chance.sample([*one.used], min(len(one.used), chance.choice((3, SEQUENCE_STEPS))))
+        steps = [f"o{chance.choice([*one.used[name]])}" for name in chance.choices(methods, k=SEQUENCE_STEPS)]
+        told = ", ".join(f"lambda o: {step}" for step in _alike(steps, chance))
+        made = f"{SEQUENCE}.several({chance.choice(things)}, {chance.choice(TIMES)}, {told})"
+        if len(made) <= LONGEST and len(found) < SEQUENCES:
+            found[made] = None
+    return [*found]
+
+
+def _alike(steps: Sequence[str], chance: random.Random) -> list[str]:
+    """The steps with few different numbers and texts in all, so that they concern the same things."""
+    trees = [call_tree(step) for step in steps]
+    places = [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Constant)]
+    for kind in (int, str):
+        some = sorted({node.value for node in places if type(node.value) is kind})
+        few = chance.sample(some, min(len(some), DIFFERENT))
+        for node in places:
+            if type(node.value) is kind:
+                node.value = chance.choice(few)
+    return [ast.unparse(tree) for tree in trees]
+
+
+def _subjects(calls: Sequence[str]) -> dict[str, _Subject]:
+    found = defaultdict[str, _Subject](_Subject)
+    for call in calls:
+        tree = call_tree(call)
+        used = tree.func if isinstance(tree, ast.Call) else tree
+        thing = used.value if isinstance(used, ast.Attribute) else used
+        if isinstance(thing, ast.Call):
+            source, method = ast.unparse(thing), used.attr if isinstance(used, ast.Attribute) else ""
+            one = found[name_of(thing)]
+            one.made[source] = one.used[method][ast.unparse(tree).removeprefix(source)] = None
+    return found

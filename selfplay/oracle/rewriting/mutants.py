@@ -1,0 +1,204 @@
+"""Mutants of the original: each is a small change of one line that the bug changed, as a wrong repair has it.
+
+A condition that does not matter, an option that is not passed on, a boundary moved by one, a statement left out, a loop
+that ends early. All are in one file (a mutant schema): each is chosen by the number in the built-in `MUTANT` when its
+place runs, so that the program is loaded once for all of them.
+"""
+
+import ast
+import random
+from collections import defaultdict
+from collections.abc import Iterator, Sequence, Set
+from copy import deepcopy
+from dataclasses import dataclass
+from itertools import chain, zip_longest
+
+from selfplay.oracle.rewriting.python_trees import Function, bodies, is_text, parsed, unparsed
+
+MUTANT, FIRST = "selfplay_mutant", "selfplay_first"
+"""Built-ins that the caller program defines: the number of the chosen mutant, and what cuts a loop short."""
+MOST_SHOWN = 60
+_MOVED = {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt}
+_ENDS = {"lstrip": "rstrip", "find": "rfind", "index": "rindex", "split": "rsplit", "partition": "rpartition"}
+_ENDS |= {other: one for one, other in _ENDS.items()}
+_SILENT = (Function, ast.ClassDef, ast.Import, ast.ImportFrom, ast.Global, ast.Nonlocal, ast.Pass)
+_TOLD = frozenset(["warn", "warning", "debug", "info", "error", "exception", "log", "print"])
+"""Functions that tell people something, which no outcome shows."""
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """`node` is replaced by `by`, or left out. `words`: what is changed, for people."""
+
+    node: ast.AST
+    by: ast.expr | None
+    kind: str
+    words: str
+
+
+def with_mutants(text: str, lines: Set[int], most: int, seed: int, first: int = 1) -> tuple[str, list[str]]:
+    """The file with at most `most` mutants of these lines in its functions, numbered from `first` on in the order of
+    the words. No mutant if it cannot be parsed, or be written."""
+    tree = parsed(text)
+    found = [*_by_turns([*_mutants(tree, lines)], seed)][:most] if tree is not None else []
+    if tree is None or not found:
+        return text, []
+    by_node = defaultdict[int, list[tuple[int, Mutant]]](list)
+    for number, one in enumerate(found, first):
+        by_node[id(one.node)].append((number, one))
+    try:
+        _Planter(by_node).visit(tree)
+        return unparsed(tree), [one.words for one in found]
+    except RecursionError:
+        return text, []
+
+
+def _by_turns(every: Sequence[Mutant], seed: int) -> Iterator[Mutant]:
+    """In random order, one of each kind in turn."""
+    kinds = defaultdict[str, list[Mutant]](list)
+    for one in random.Random(seed).sample(every, len(every)):
+        kinds[one.kind].append(one)
+    return (one for one in chain.from_iterable(zip_longest(*kinds.values())) if one is not None)
+
+
+def _mutants(tree: ast.Module, lines: Set[int]) -> Iterator[Mutant]:
+    for function in (node for node in ast.walk(tree) if isinstance(node, Function)):
+        for statement in (one for body in bodies(function) for one in body if not is_text(one)):
+            if isinstance(statement, _SILENT) or (statement.lineno not in lines and not _spans(statement, lines)):
+                continue
+            if _tells(statement):
+                continue
+            yield _without(statement)
+            if not isinstance(statement, ast.Raise):  # what an error says, no outcome shows
+                for node, is_test in _own_expressions(statement):
+                    if getattr(node, "lineno", statement.lineno) in lines:
+                        yield from _of(node, is_test)
+
+
+def _spans(statement: ast.stmt, lines: Set[int]) -> bool:
+    """Whether a statement without statements in it has one of the lines."""
+    simple = not any(True for _ in bodies(statement))
+    return simple and any(line in lines for line in range(statement.lineno, (statement.end_lineno or 0) + 1))
+
+
+def _tells(statement: ast.stmt) -> bool:
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    name = call.func if isinstance(call, ast.Call) else None
+    return getattr(name, "attr", getattr(name, "id", "")) in _TOLD
+
+
+def _without(statement: ast.stmt) -> Mutant:
+    head = _shown(statement)
+    return Mutant(statement, None, "statement", f"without {head}")
+
+
+def _shown(node: ast.AST) -> str:
+    try:
+        line = ast.unparse(node).split("\n")[0]
+    except (ValueError, RecursionError):
+        line = type(node).__name__
+    return f"`{line[:MOST_SHOWN]}`"
+
+
+def _own_expressions(statement: ast.stmt) -> Iterator[tuple[ast.expr, bool]]:
+    """Each expression of a statement, not of those in it, with whether it decides something; without what is no value
+    (targets, annotations) and f-strings, whose inside Python 3.11 cannot always write."""
+    left: list[tuple[ast.AST, bool]] = [(statement, False)]
+    while left:
+        node, is_test = left.pop()
+        if isinstance(node, ast.JoinedStr | Function | ast.ClassDef | ast.pattern) or _stored(node):
+            continue
+        if isinstance(node, ast.expr):
+            yield node, is_test
+        for name, value in ast.iter_fields(node):
+            if name in ("annotation", "returns", "decorator_list", "args") and not isinstance(node, ast.Call):
+                continue
+            for one in value if isinstance(value, list) else [value]:
+                if isinstance(one, ast.AST) and not isinstance(one, ast.stmt):
+                    left.append((one, name in ("test", "ifs", "guard")))
+
+
+def _stored(node: ast.AST) -> bool:
+    return not isinstance(getattr(node, "ctx", ast.Load()), ast.Load)
+
+
+def _of(node: ast.expr, is_test: bool) -> Iterator[Mutant]:
+    if is_test and not isinstance(node, ast.Constant):
+        for value in (True, False):
+            yield _instead(node, ast.Constant(value), "condition")
+    match node:
+        case ast.Compare(ops=[op]) if type(op) in _MOVED:
+            yield _instead(node, ast.Compare(node.left, [_MOVED[type(op)]()], node.comparators), "boundary")
+        case ast.BoolOp(values=values):
+            for one in values:
+                rest = [other for other in values if other is not one]
+                by = rest[0] if len(rest) == 1 else ast.BoolOp(node.op, rest)
+                yield _instead(node, by, "operand")
+        case ast.BinOp(left=left, right=right):
+            for one in (left, right):
+                yield _instead(node, one, "operand")
+        case ast.Constant(value=known) if isinstance(known, bool | int | float | str) and known != "":
+            yield _instead(node, ast.Constant(_other(known)), "constant")
+        case ast.Subscript(slice=ast.Slice() as part):
+            yield from _slices(node, part)
+        case ast.Call():
+            yield from _calls(node)
+        case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
+            yield from (_cut(one.iter) for one in node.generators if not one.is_async)
+
+
+def _other(value: bool | float | str) -> bool | float | str:
+    if isinstance(value, str):
+        return ""
+    return not value if isinstance(value, bool) else value + 1
+
+
+def _instead(node: ast.expr, by: ast.expr, kind: str) -> Mutant:
+    return Mutant(node, deepcopy(by), kind, f"{_shown(by)} for {_shown(node)}")
+
+
+def _slices(node: ast.Subscript, part: ast.Slice) -> Iterator[Mutant]:
+    for name in ("lower", "upper", "step"):
+        if getattr(part, name) is not None:
+            rest = deepcopy(part)
+            setattr(rest, name, None)
+            yield _instead(node, ast.Subscript(node.value, rest, ast.Load()), "slice")
+
+
+def _calls(node: ast.Call) -> Iterator[Mutant]:
+    for word in node.keywords:
+        rest = [other for other in node.keywords if other is not word]
+        yield _instead(node, ast.Call(node.func, node.args, rest), "argument")
+    match node:
+        case ast.Call(args=[*first, ast.expr()]) if first:
+            yield _instead(node, ast.Call(node.func, first, node.keywords), "argument")
+        case ast.Call(func=ast.Name(), args=[ast.expr() as only], keywords=[]) if not isinstance(only, ast.Starred):
+            yield _instead(node, only, "call")
+        case ast.Call(func=ast.Attribute(value=value), args=[], keywords=[]):
+            yield _instead(node, value, "call")
+    if isinstance(node.func, ast.Attribute) and node.func.attr in _ENDS:
+        other = ast.Attribute(node.func.value, _ENDS[node.func.attr], ast.Load())
+        yield _instead(node, ast.Call(other, node.args, node.keywords), "end")
+
+
+def _cut(node: ast.expr) -> Mutant:
+    by = ast.Call(ast.Name(FIRST, ast.Load()), [deepcopy(node)], [])
+    return Mutant(node, by, "loop", f"only the first items of {_shown(node)}")
+
+
+class _Planter(ast.NodeTransformer):
+    """Puts the mutants into a tree. `mutants`: by the `id` of their node, with their numbers."""
+
+    def __init__(self, mutants: dict[int, list[tuple[int, Mutant]]]) -> None:
+        self._mutants = mutants
+
+    def visit(self, node: ast.AST) -> ast.AST:
+        mutants = self._mutants.get(id(node), ())
+        made = self.generic_visit(node)
+        for number, one in mutants:
+            chosen = ast.Compare(ast.Name(MUTANT, ast.Load()), [ast.Eq()], [ast.Constant(number)])
+            if one.by is not None:
+                made = ast.IfExp(chosen, one.by, made)  # type: ignore[arg-type]
+            else:
+                made = ast.If(ast.UnaryOp(ast.Not(), chosen), [made], [])  # type: ignore[list-item]
+        return made

@@ -1,0 +1,41 @@
+"""Calls of one object, one after the other, as tests make them."""
+
+import ast
+from typing import Any
+
+from selfplay.oracle.behaviour.sequences import DIFFERENT, HELPER, SEQUENCES, sequences
+
+CALLS = ["m.Box(2).put('a', 1)", "m.Box(3).put('b', x=2)", "m.Box(2).get('a')", "m.f(1)", "m.Other().go()"]
+
+
+def test_sequences_make_an_object_as_tests_do_and_use_it() -> None:
+    """`Other` has one method only: a single call shows all of it. What no test makes is not made."""
+    more = ["m.Box(-1).get('c')", "m.Third().go()", "m.Third().stop()"]
+    made = sequences(CALLS, more, 1)
+    assert len(made) > SEQUENCES // 2 and sequences(CALLS, more, 1) == made != sequences(CALLS, more, 2)
+    for call in made:
+        thing, times, *steps = ast.parse(call, mode="eval").body.args  # type: ignore[attr-defined]
+        assert ast.unparse(thing) in ("m.Box(2)", "m.Box(3)") and times.value in (1, 8, 60)
+        assert {ast.unparse(one.body.func) for one in steps} <= {"o.put", "o.get"}
+    assert sequences(["m.f(1)", "m.Other().go()"], [], 1) == []
+
+
+def test_a_function_that_is_returned_is_called() -> None:
+    made = sequences(["m.cached({})(1, 'a')", "m.cached({})(2)", "m.cached({}).clear()"], [], 1)
+    assert any("several(m.cached({})" in call and "o(" in call and "o.clear()" in call for call in made)
+
+
+def test_the_steps_of_a_sequence_concern_few_things() -> None:
+    calls = [f"m.Box(2).put({at}, 'n{at}')" for at in range(40)] + ["m.Box(2).get(3)"]
+    for call in sequences(calls, [], 1):
+        steps = [one for one in ast.walk(ast.parse(call)) if isinstance(one, ast.Lambda)]
+        values = {node.value for step in steps for node in ast.walk(step) if isinstance(node, ast.Constant)}
+        assert len(values) <= 2 * DIFFERENT
+
+
+def test_the_helper_tells_each_step_of_the_last_round() -> None:
+    space: dict[str, Any] = {}
+    exec(HELPER, space)
+    assert space["several"]([], 3, lambda o: o.append(1), lambda o: len(o), lambda o: o[9]) == (
+        [None, 3, "IndexError"], [1, 1, 1],
+    )  # fmt: skip
