@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 
-from selfplay.oracle.behaviour.agreeing_calls import call_beside, find_guards, lasting
+from selfplay.oracle.behaviour.agreeing_calls import call_beside, find_guards, joined, lasting
 from selfplay.oracle.behaviour.borrowed import helped
 from selfplay.oracle.behaviour.call_probes import by_novelty, shape_of, varied_calls
 from selfplay.oracle.behaviour.call_results import TriedCalls, only
@@ -98,8 +98,10 @@ def _guarded(
     mutants = Mutants.of(tried.bench)
     further = further_calls((tried, other), judged, shown, calls, mutants, seed)
     guards, further = lasting((guards, further), tried.bench, kept.calls, kept.hash_seed)
-    unseen = mutants.unseen({*kept.calls.sources, *guards.right, *further.right})
-    return replace(kept, guards=guards, further=further, unseen=unseen, mutants=len(mutants.shown_by))
+    every = joined(joined(kept.calls, guards.calls), further.calls)
+    mutants.show_again(every, guards.unusual | further.unusual)
+    unseen = mutants.unseen(every.sources)
+    return replace(kept, guards=guards, further=further, unseen=unseen, mutants=len(mutants.words))
 
 
 def add_by_turns(tried: TriedCalls, *parts: Sequence[str]) -> list[list[str]]:

@@ -91,9 +91,9 @@ def unknown(known: Behaviour, said: Layer) -> Layer:
         why = f"{count(len(known.novel), 'call')} with only inputs that no test contains, and {ENOUGH} are needed"
     elif known.reached[0] < HALF * known.reached[1]:
         why = f"the inputs run {known.reached[0]} of the {known.reached[1]} changed lines"
-    elif len(known.unseen) > UNSEEN * known.mutants:
+    elif len(known.unseen) > max(1, UNSEEN * known.mutants):  # one may be no change at all
         number = count(known.mutants, "small change")
-        why = f"{len(known.unseen)} of {number} of the repaired lines show in no call, {known.unseen[0]} for one"
+        why = f"{len(known.unseen)} of {number} of the repaired lines show in no call"
     else:
         return said
     return replace(unavailable("behaviour", f"{why}; {said.reason}"), runs=1)

@@ -7,7 +7,7 @@ Some mutants are no change at all (equivalent mutants), so a few may stay unseen
 
 import json
 import secrets
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from selfplay.oracle.behaviour.call_runner import Calls, Planted
@@ -20,8 +20,8 @@ from selfplay.workbench.files import TestFile
 
 MOST_MUTANTS = 32
 """The most mutants of a bug, in all its files."""
-ENDED = "the end of the process"
-"""Stands for a call where a mutant ended the process of the calls."""
+OTHERWISE = "otherwise"
+"""Stands for a call where a mutant ended or held up the process of the calls, or ran only while it was loaded."""
 
 
 @dataclass
@@ -40,21 +40,38 @@ class Mutants:
         originals = read_originals(bench.task.world, [*lines])
         made, words = dict[str, TestFile](), list[str]()
         for path, file in originals.items():
-            most = MOST_MUTANTS // len(originals)
+            most = max(1, MOST_MUTANTS // len(originals))
             text, more = with_mutants(decode(file.content), lines[path], most, seed, len(words) + 1)
             made[path], words = replace(file, content=encode(text)), [*words, *more]
         return cls(bench, made, tuple(words))
 
     def show(self, calls: Calls, unusual: frozenset[str]) -> list[str]:
         """Make the calls of each mutant that is still unseen; returns those that show one. Raises `SandboxError`."""
-        unseen = tuple(number for number in range(1, len(self.words) + 1) if not self.shown_by.get(number))
-        planted = Planted(mutants=unseen, unusual=unusual)
-        found = self.bench.mutants(calls, self.files, planted).get("mutant", {}) if unseen and calls.sources else {}
-        for place, names in found.items():
-            self.shown_by.setdefault(int(place.partition("/")[2]), set()).update(json.loads(names))
-        return [*dict.fromkeys(name for names in found.values() for name in json.loads(names) if name != ENDED)]
+        return self._show(calls, unusual, [number for number in self._numbers if not self.shown_by.get(number)])
+
+    def show_again(self, calls: Calls, unusual: frozenset[str]) -> None:
+        """Make these calls, the ones that are kept, of each mutant that none of them is known to show."""
+        self._show(calls, unusual, self._unseen(calls.sources))
 
     def unseen(self, calls: Collection[str]) -> tuple[str, ...]:
-        """The tried ones that none of these calls shows, in words."""
-        kept = {ENDED, *calls}
-        return tuple(self.words[number - 1] for number, names in self.shown_by.items() if not names & kept)
+        """Those that none of these calls shows, in words; also those that could not be tried."""
+        return tuple(self.words[number - 1] for number in self._unseen(calls))
+
+    @property
+    def _numbers(self) -> range:
+        return range(1, len(self.words) + 1)
+
+    def _unseen(self, calls: Collection[str]) -> list[int]:
+        kept = {OTHERWISE, *calls}
+        return [number for number in self._numbers if not self.shown_by.get(number, set()) & kept]
+
+    def _show(self, calls: Calls, unusual: frozenset[str], numbers: Sequence[int]) -> list[str]:
+        if not numbers or not calls.sources:
+            return []
+        planted = Planted(mutants=tuple(numbers), unusual=unusual)
+        telling = dict[str, None]()
+        for place, said in self.bench.mutants(calls, self.files, planted).get("mutant", {}).items():
+            names = [name for name in json.loads(said) if name in calls.sources or name == OTHERWISE]
+            self.shown_by.setdefault(int(place.partition("/")[2]), set()).update(names)
+            telling |= dict.fromkeys(name for name in names if name != OTHERWISE)
+        return [*telling]

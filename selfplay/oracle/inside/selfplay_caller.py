@@ -38,8 +38,7 @@ def selfplay_caller():
     sys.argv[:] = order["argv"]
     if order["recursion"]:
         sys.setrecursionlimit(order["recursion"])
-    if order["mutants"]:
-        selfplay_unmutated()
+    asked = selfplay_unmutated() if order["mutants"] else None
     space, load, modules, module_of = {}, __import__, sys.modules, type(sys)
     given = selfplay_given(order["given"], seen)
     for module, name in order["modules"].items():
@@ -56,7 +55,7 @@ def selfplay_caller():
         except Exception:
             continue
     if order["mutants"]:
-        selfplay_mutants(order, outcomes, space, say)
+        selfplay_mutants(order, outcomes, space, say, asked)
     else:
         for name, source in order["calls"]:
             call(name, source, space)

@@ -1,30 +1,43 @@
 """Makes calls of the original's mutants, each in a process of its own that begins where the calls begin; part of the
 caller. Only the original runs here."""
 
-MUTANT_SECONDS, LOOPED, SHOWN_BY = 40, 8, 3
-"""Seconds after which no further mutant is tried; the items of a loop that is cut short; how many of the calls that
-show a mutant are looked for."""
+ALL_MUTANTS_SECONDS, MUTANT_SECONDS, LOOPED, SHOWN_BY = 60, 10, 8, 3
+"""Seconds for all mutants together, after which the rest is not tried, and for one; the items of a loop that is cut
+short; how many of the calls that show a mutant are looked for."""
+
+
+class SelfplayLoading:
+    """The number of the mutant while the program is loaded: none; notes the places that ask for it."""
+
+    def __init__(self):
+        self.asked = set()
+
+    def __eq__(self, number):
+        self.asked.add(number)
+        return False
 
 
 def selfplay_unmutated():
-    """Choose no mutant yet: the program may run code with mutants while it is loaded."""
+    """Choose no mutant: the program may run code with mutants while it is loaded. Returns the numbers of those."""
     import builtins
     import itertools
 
-    builtins.selfplay_mutant = 0
+    builtins.selfplay_mutant = loading = SelfplayLoading()
     builtins.selfplay_first = lambda items: itertools.islice(items, LOOPED)
+    return loading.asked
 
 
-def selfplay_mutants(order, outcomes, space, say):
+def selfplay_mutants(order, outcomes, space, say, asked):
     """Say for each of these mutants by which calls it shows, [] if by none; not at all if it was not tried.
 
-    Twice no mutant is chosen first: calls that differ then do not count. A mutant that ends its process shows."""
+    Twice no mutant is chosen first: calls that differ then do not count. `otherwise` shows a mutant that ends or holds
+    up its process, or that no call shows and that was `asked` for while the program was loaded."""
     import builtins
     import hashlib
     import json
     import time
 
-    unusual, until = frozenset(order["unusual"]), time.monotonic() + MUTANT_SECONDS
+    unusual, until = frozenset(order["unusual"]), time.monotonic() + ALL_MUTANTS_SECONDS
     calls = [(name, compile(source, "<stdin>", "eval")) for name, source in order["calls"]]
 
     def digest(texts):
@@ -34,6 +47,7 @@ def selfplay_mutants(order, outcomes, space, say):
         return type(texts[0]) is list and texts[0][:1] == ["raised"]
 
     def every():
+        builtins.selfplay_mutant = 0
         every_texts = (outcomes(code, space) for _, code in calls)
         return ["" if texts[0] == "selfplay: slow" else digest(texts) for texts in every_texts]
 
@@ -47,36 +61,47 @@ def selfplay_mutants(order, outcomes, space, say):
                     break
         return found
 
-    once, again = selfplay_apart(every), selfplay_apart(every)
+    once, again = selfplay_apart(every, until), selfplay_apart(every, until)
     if once is None or again is None:
         return
     known = [one if one == other else "" for one, other in zip(once, again)]
     for number in order["mutants"]:
+        latest = min(until, time.monotonic() + MUTANT_SECONDS)
         if time.monotonic() < until:
-            found = selfplay_apart(lambda number=number: shown_by(number, known))
-            say("mutant/%d" % number, ["the end of the process"] if found is None else found)
+            found = selfplay_apart(lambda number=number: shown_by(number, known), latest)
+            say("mutant/%d" % number, ["otherwise"] if found is None or (not found and number in asked) else found)
 
 
-def selfplay_apart(work):
-    """What `work` returns in a process of its own; None if it ended the process."""
+def selfplay_apart(work, until):
+    """What `work` returns in a process of its own, which ends with all that it started; None if it returns nothing
+    until then."""
     import json
     import os
+    import select
+    import signal
+    import time
 
     ours, theirs = os.pipe()
     child = os.fork()
     if not child:
+        own = os.getpid()
         try:
-            os.close(ours)
-            os.write(theirs, json.dumps(work()).encode())
+            os.setsid()
+            said = json.dumps(work()).encode() + b"\n"
+            while said and os.getpid() == own:  # the program may have forked
+                said = said[os.write(theirs, said) :]
         finally:
             os._exit(0)
     os.close(theirs)
-    said = b""
-    while True:
+    said, block = b"", b"-"
+    while block and not said.endswith(b"\n") and select.select([ours], [], [], max(0, until - time.monotonic()))[0]:
         block = os.read(ours, 65536)
-        if not block:
-            break
         said += block
     os.close(ours)
-    os.waitpid(child, 0)
-    return json.loads(said.decode()) if said else None
+    for end in (lambda: os.killpg(child, signal.SIGKILL), lambda: os.kill(child, signal.SIGKILL),
+                lambda: os.waitpid(child, 0)):  # fmt: skip
+        try:
+            end()
+        except OSError:  # it has ended, or nobody waits for children here
+            continue
+    return json.loads(said.decode()) if said.endswith(b"\n") else None

@@ -19,7 +19,7 @@ class SelfplayWritten:
 
     def __init__(self):
         self.made, self.modules, self.helpers, self.globals, self.loaded = {}, {}, {}, {}, 0
-        self.written = SelfplayFunctions(self.literal)
+        self.functions_written = SelfplayFunctions(self.literal)
 
     def reference(self, module, name):
         """The source name of a module's object, if it is one; the module is imported under a generated name."""
@@ -38,7 +38,8 @@ class SelfplayWritten:
         return self.modules.setdefault(module, "selfplay_m%d" % len(self.modules))
 
     def of_tests(self, value):
-        file = getattr(getattr(value, "__code__", None), "co_filename", "")
+        """Whether it is a function, not a method, that a test made."""
+        file = value.__code__.co_filename if type(value) is type(lambda: 0) else ""
         return file.startswith(self.root) and file[len(self.root) :] in self.tests
 
     def reduced(self, value, depth):
@@ -50,11 +51,9 @@ class SelfplayWritten:
             if state or not depth:
                 return None
             name = self.literal(function, 0) if function.__module__ != "copyreg" else None
-            words = [
-                *given,
-                *([list(items)] if items is not None else []),
-                *([list(pairs)] if pairs is not None else []),
-            ]
+            if items is not None and given:  # as of a `deque` with a limit
+                return None
+            words = [*given, *([list(items)] if items is not None else []), *([list(pairs)] if pairs else [])]
             texts = [self.literal(one, depth - 1) for one in words]
         except Exception:
             return None
@@ -82,7 +81,7 @@ class SelfplayWritten:
         if isinstance(value, type) or hasattr(value, "__code__") or kind is type(len):
             name = getattr(value, "__qualname__", "<")
             if "<" in name and self.of_tests(value):
-                return self.written.source(value, depth)
+                return self.functions_written.source(value, depth)
             return self.reference(getattr(value, "__module__", None) or "", name) if "<" not in name else None
         if not self.path_of(kind.__module__) and kind.__module__ != "__main__":
             made = self.reduced(value, depth)

@@ -9,9 +9,9 @@ import ast
 import random
 from collections import defaultdict
 from collections.abc import Iterator, Sequence, Set
-from copy import deepcopy
+from copy import copy, deepcopy
 from dataclasses import dataclass
-from itertools import chain, zip_longest
+from itertools import chain, islice, zip_longest
 
 from selfplay.oracle.rewriting.python_trees import Function, bodies, is_text, parsed, unparsed
 
@@ -28,27 +28,33 @@ _TOLD = frozenset(["warn", "warning", "debug", "info", "error", "exception", "lo
 
 @dataclass(frozen=True)
 class Mutant:
-    """`node` is replaced by `by`, or left out. `words`: what is changed, for people."""
+    """`node` is replaced by `by`, which shares nodes with it, or left out."""
 
     node: ast.AST
     by: ast.expr | None
     kind: str
-    words: str
+
+    def words(self) -> str:
+        """What is changed, for people."""
+        if self.kind == "loop":
+            return f"only the first items of {_shown(self.node)}"
+        return f"{_shown(self.by)} for {_shown(self.node)}" if self.by is not None else f"without {_shown(self.node)}"
 
 
 def with_mutants(text: str, lines: Set[int], most: int, seed: int, first: int = 1) -> tuple[str, list[str]]:
     """The file with at most `most` mutants of these lines in its functions, numbered from `first` on in the order of
     the words. No mutant if it cannot be parsed, or be written."""
     tree = parsed(text)
-    found = [*_by_turns([*_mutants(tree, lines)], seed)][:most] if tree is not None else []
-    if tree is None or not found:
+    if tree is None:
         return text, []
-    by_node = defaultdict[int, list[tuple[int, Mutant]]](list)
-    for number, one in enumerate(found, first):
-        by_node[id(one.node)].append((number, one))
     try:
+        found = [*islice(_by_turns([*_mutants(tree, lines)], seed), most)]
+        by_node = defaultdict[int, list[tuple[int, ast.expr | None]]](list)
+        for number, one in enumerate(found, first):
+            by_node[id(one.node)].append((number, deepcopy(one.by)))
+        words = [one.words() for one in found]
         _Planter(by_node).visit(tree)
-        return unparsed(tree), [one.words for one in found]
+        return (unparsed(tree), words) if words else (text, [])
     except RecursionError:
         return text, []
 
@@ -63,22 +69,32 @@ def _by_turns(every: Sequence[Mutant], seed: int) -> Iterator[Mutant]:
 
 def _mutants(tree: ast.Module, lines: Set[int]) -> Iterator[Mutant]:
     for function in (node for node in ast.walk(tree) if isinstance(node, Function)):
-        for statement in (one for body in bodies(function) for one in body if not is_text(one)):
-            if isinstance(statement, _SILENT) or (statement.lineno not in lines and not _spans(statement, lines)):
-                continue
-            if _tells(statement):
-                continue
-            yield _without(statement)
-            if not isinstance(statement, ast.Raise):  # what an error says, no outcome shows
-                for node, is_test in _own_expressions(statement):
-                    if getattr(node, "lineno", statement.lineno) in lines:
-                        yield from _of(node, is_test)
+        for body in bodies(function):
+            for statement in body:
+                own = _own_lines(statement) & lines
+                if own and not isinstance(statement, _SILENT) and not is_text(statement) and not _tells(statement):
+                    if not _without_effect(statement, body, function):
+                        yield Mutant(statement, None, "statement")
+                    yield from _within(statement, own)
 
 
-def _spans(statement: ast.stmt, lines: Set[int]) -> bool:
-    """Whether a statement without statements in it has one of the lines."""
-    simple = not any(True for _ in bodies(statement))
-    return simple and any(line in lines for line in range(statement.lineno, (statement.end_lineno or 0) + 1))
+def _within(statement: ast.stmt, lines: Set[int]) -> Iterator[Mutant]:
+    """Those of the expressions in these lines."""
+    if isinstance(statement, ast.Raise):  # what an error says, no outcome shows
+        return
+    if isinstance(statement, ast.For) and statement.iter.lineno in lines:
+        yield _cut(statement.iter)
+    for node, is_test in _own_expressions(statement):
+        if node.lineno in lines:
+            yield from _of(node, is_test)
+
+
+def _own_lines(statement: ast.stmt) -> set[int]:
+    """The lines of a statement, without those of the statements in it."""
+    parts = [statement, *getattr(statement, "handlers", ()), *getattr(statement, "cases", ())]
+    inner = [one for part in parts for name in ("body", "orelse", "finalbody") for one in getattr(part, name, ())]
+    every = {*range(statement.lineno, (statement.end_lineno or statement.lineno) + 1)}
+    return every.difference(*(range(one.lineno, (one.end_lineno or one.lineno) + 1) for one in inner))
 
 
 def _tells(statement: ast.stmt) -> bool:
@@ -87,12 +103,24 @@ def _tells(statement: ast.stmt) -> bool:
     return getattr(name, "attr", getattr(name, "id", "")) in _TOLD
 
 
-def _without(statement: ast.stmt) -> Mutant:
-    head = _shown(statement)
-    return Mutant(statement, None, "statement", f"without {head}")
+def _without_effect(statement: ast.stmt, body: Sequence[ast.stmt], function: Function) -> bool:
+    """Whether nothing changes where a statement is left out: the end of a function or of a loop, a type alone."""
+    match statement:
+        case ast.AnnAssign(value=None) | ast.Delete(targets=[ast.Name()]):
+            return True
+        case ast.Return(value=None | ast.Constant(value=None)):
+            return statement is function.body[-1]
+        case ast.Continue():
+            return statement is body[-1]
+    return False
 
 
 def _shown(node: ast.AST) -> str:
+    """The first line of a node's source, without the statements in it."""
+    if isinstance(node, ast.stmt) and getattr(node, "body", None):
+        node = copy(node)
+        parts = {"body": [ast.Pass()], "orelse": [], "finalbody": [], "handlers": []}
+        vars(node).update({name: part for name, part in parts.items() if hasattr(node, name)})
     try:
         line = ast.unparse(node).split("\n")[0]
     except (ValueError, RecursionError):
@@ -102,7 +130,7 @@ def _shown(node: ast.AST) -> str:
 
 def _own_expressions(statement: ast.stmt) -> Iterator[tuple[ast.expr, bool]]:
     """Each expression of a statement, not of those in it, with whether it decides something; without what is no value
-    (targets, annotations) and f-strings, whose inside Python 3.11 cannot always write."""
+    (targets, annotations), what an assertion says, and f-strings, whose inside Python 3.11 cannot always write."""
     left: list[tuple[ast.AST, bool]] = [(statement, False)]
     while left:
         node, is_test = left.pop()
@@ -111,11 +139,15 @@ def _own_expressions(statement: ast.stmt) -> Iterator[tuple[ast.expr, bool]]:
         if isinstance(node, ast.expr):
             yield node, is_test
         for name, value in ast.iter_fields(node):
-            if name in ("annotation", "returns", "decorator_list", "args") and not isinstance(node, ast.Call):
+            if name in ("annotation", "returns", "decorator_list", "msg") or (name == "args" and _is_lambda(node)):
                 continue
             for one in value if isinstance(value, list) else [value]:
                 if isinstance(one, ast.AST) and not isinstance(one, ast.stmt):
                     left.append((one, name in ("test", "ifs", "guard")))
+
+
+def _is_lambda(node: ast.AST) -> bool:
+    return isinstance(node, ast.Lambda)
 
 
 def _stored(node: ast.AST) -> bool:
@@ -154,13 +186,14 @@ def _other(value: bool | float | str) -> bool | float | str:
 
 
 def _instead(node: ast.expr, by: ast.expr, kind: str) -> Mutant:
-    return Mutant(node, deepcopy(by), kind, f"{_shown(by)} for {_shown(node)}")
+    return Mutant(node, by, kind)
 
 
 def _slices(node: ast.Subscript, part: ast.Slice) -> Iterator[Mutant]:
     for name in ("lower", "upper", "step"):
-        if getattr(part, name) is not None:
-            rest = deepcopy(part)
+        known = getattr(part, name)
+        if known is not None and getattr(known, "value", None) != 0:
+            rest = copy(part)
             setattr(rest, name, None)
             yield _instead(node, ast.Subscript(node.value, rest, ast.Load()), "slice")
 
@@ -170,35 +203,40 @@ def _calls(node: ast.Call) -> Iterator[Mutant]:
         rest = [other for other in node.keywords if other is not word]
         yield _instead(node, ast.Call(node.func, node.args, rest), "argument")
     match node:
-        case ast.Call(args=[*first, ast.expr()]) if first:
+        case ast.Call(func=ast.Name(id="cast") | ast.Attribute(attr="cast")):
+            pass
+        case ast.Call(args=[*first, ast.expr() as last]) if first and getattr(last, "value", last) is not None:
             yield _instead(node, ast.Call(node.func, first, node.keywords), "argument")
         case ast.Call(func=ast.Name(), args=[ast.expr() as only], keywords=[]) if not isinstance(only, ast.Starred):
             yield _instead(node, only, "call")
         case ast.Call(func=ast.Attribute(value=value), args=[], keywords=[]):
             yield _instead(node, value, "call")
-    if isinstance(node.func, ast.Attribute) and node.func.attr in _ENDS:
+    if isinstance(node.func, ast.Attribute) and node.func.attr in _ENDS and _has_ends(node):
         other = ast.Attribute(node.func.value, _ENDS[node.func.attr], ast.Load())
         yield _instead(node, ast.Call(other, node.args, node.keywords), "end")
 
 
+def _has_ends(node: ast.Call) -> bool:
+    """Without a number `split` and `rsplit` are one."""
+    return getattr(node.func, "attr", "") not in ("split", "rsplit") or len(node.args) > 1 or bool(node.keywords)
+
+
 def _cut(node: ast.expr) -> Mutant:
-    by = ast.Call(ast.Name(FIRST, ast.Load()), [deepcopy(node)], [])
-    return Mutant(node, by, "loop", f"only the first items of {_shown(node)}")
+    """Only the first items of a loop."""
+    return Mutant(node, ast.Call(ast.Name(FIRST, ast.Load()), [node], []), "loop")
 
 
 class _Planter(ast.NodeTransformer):
     """Puts the mutants into a tree. `mutants`: by the `id` of their node, with their numbers."""
 
-    def __init__(self, mutants: dict[int, list[tuple[int, Mutant]]]) -> None:
+    def __init__(self, mutants: dict[int, list[tuple[int, ast.expr | None]]]) -> None:
         self._mutants = mutants
 
     def visit(self, node: ast.AST) -> ast.AST:
         mutants = self._mutants.get(id(node), ())
         made = self.generic_visit(node)
-        for number, one in mutants:
+        for number, by in mutants:
             chosen = ast.Compare(ast.Name(MUTANT, ast.Load()), [ast.Eq()], [ast.Constant(number)])
-            if one.by is not None:
-                made = ast.IfExp(chosen, one.by, made)  # type: ignore[arg-type]
-            else:
-                made = ast.If(ast.UnaryOp(ast.Not(), chosen), [made], [])  # type: ignore[list-item]
+            left_out = ast.If(ast.UnaryOp(ast.Not(), chosen), [made], [])  # type: ignore[list-item]
+            made = left_out if by is None else ast.IfExp(chosen, by, made)  # type: ignore[arg-type]
         return made

@@ -29,13 +29,20 @@ def made(n):
         return x
 
     return {
-        "plain": lambda x: x + 1, "around": lambda x: operator.add(x, n), "default": (lambda x, y=3: x * y),
+        "plain": lambda x: x + 1, "around": lambda x: operator.add(x, n),
+        "default": (lambda x, y=n, *, z=power: x * y * z),
+        "method": Made().add,
         "only": only, "comprehension": lambda *xs: [x for x in xs if x], "longer": longer,
         "local": lambda x: longer(x), "unset": lambda x: later(x),
     }
 
 
 TWO = (lambda x: x + [1]), (lambda x: x - [1])
+
+
+class Made:
+    def add(self, x):
+        return x + 1
 
 
 def later(x):
@@ -71,7 +78,7 @@ def test_a_function_of_one_expression_is_made_again_with_what_it_uses(name: str,
     assert [made(x) for x in range(4)] == [function(x) for x in range(4)]
 
 
-@pytest.mark.parametrize("name", ["longer", "local", "unset", "two"])
+@pytest.mark.parametrize("name", ["longer", "local", "unset", "two", "method"])
 def test_any_other_function_is_not(name: str, written: Any, tmp_path: Path) -> None:
     """Of more than one statement, or that uses such a one, or one of two in a line that use the same things."""
     assert written.literal(functions(tmp_path)[name], 5) is None
@@ -105,5 +112,5 @@ def test_what_has_further_state_is_not_written(written: Any) -> None:
 
     used = iter([1, 2])
     next(used)
-    for value in (Own([1]), used, (x for x in ()), sys.stdout, object()):
+    for value in (Own([1]), used, collections.deque([1, 2], 3), (x for x in ()), sys.stdout, object()):
         assert written.literal(value, 5) is None or value is sys.stdout
