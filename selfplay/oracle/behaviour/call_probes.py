@@ -115,9 +115,7 @@ def places(tree: ast.expr) -> Iterator[Place]:
     left: list[ast.AST] = [tree]
     while left:
         node = left.pop()
-        if isinstance(node, ast.Lambda):
-            continue
-        for name in ("args", "elts", "keys", "values"):
+        for name in () if isinstance(node, ast.Lambda) else ("args", "elts", "keys", "values"):
             for at, one in enumerate(getattr(node, name, ())):
                 if _is_input(one):
                     yield node, name, at

@@ -45,7 +45,7 @@ class Calls:
 
 
 @dataclass(frozen=True)
-class Planted:
+class Additions:
     """What was put into files of the original: `marks`, so that the lines that run in a call are its outcome
     (`line_marks.py`); or `mutants`, of which those with these numbers run, so that the outcomes are the calls that show
     each (`mutation_score.py`): those that are `unusual` do not where they refuse their input."""
@@ -55,7 +55,7 @@ class Planted:
     unusual: frozenset[str] = frozenset()
 
 
-NOTHING = Planted()
+NOTHING = Additions()
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class Caller:
 
     def make(
         self, calls: Calls, diffs: Sequence[str], place: CallContext = BARE, hash_seed: str = "0",
-        files: Mapping[str, TestFile] = MappingProxyType({}), again: float = 0.0, planted: Planted = NOTHING,
+        files: Mapping[str, TestFile] = MappingProxyType({}), again: float = 0.0, planted: Additions = NOTHING,
     ) -> Called:  # fmt: skip
         """Make the calls in order, since one may change what later ones return. Raises `SandboxError`.
 

@@ -10,7 +10,7 @@ import secrets
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from selfplay.oracle.behaviour.call_runner import Calls, Planted
+from selfplay.oracle.behaviour.call_runner import Additions, Calls
 from selfplay.oracle.behaviour.changed_code import changed_numbers
 from selfplay.oracle.behaviour.probe_runner import Bench
 from selfplay.oracle.originals import read_originals
@@ -68,7 +68,7 @@ class Mutants:
     def _show(self, calls: Calls, unusual: frozenset[str], numbers: Sequence[int]) -> list[str]:
         if not numbers or not calls.sources:
             return []
-        planted = Planted(mutants=tuple(numbers), unusual=unusual)
+        planted = Additions(mutants=tuple(numbers), unusual=unusual)
         telling = dict[str, None]()
         for place, said in self.bench.mutants(calls, self.files, planted).get("mutant", {}).items():
             names = [name for name in json.loads(said) if name in calls.sources or name == OTHERWISE]

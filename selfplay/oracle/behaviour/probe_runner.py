@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
 
-from selfplay.oracle.behaviour.call_runner import Caller, Calls, Planted
+from selfplay.oracle.behaviour.call_runner import Additions, Caller, Calls
 from selfplay.oracle.behaviour.contexts import BARE, CallContext
 from selfplay.oracle.behaviour.events import Event
 from selfplay.oracle.behaviour.line_marks import marked_files
@@ -66,9 +66,9 @@ class Bench:
 
     def lines(self, calls: Calls) -> Outcomes:
         """Make the calls of the original; returns the lines of the changed functions that run in each."""
-        return self._caller.make(calls, (), files=self._marked, planted=Planted(marks=True)).outcomes
+        return self._caller.make(calls, (), files=self._marked, planted=Additions(marks=True)).outcomes
 
-    def mutants(self, calls: Calls, files: Mapping[str, TestFile], planted: Planted) -> Outcomes:
+    def mutants(self, calls: Calls, files: Mapping[str, TestFile], planted: Additions) -> Outcomes:
         """Make the calls of the original's mutants, which stand in these files; returns what shows each."""
         return self._caller.make(calls, (), files=files, planted=planted).outcomes
 

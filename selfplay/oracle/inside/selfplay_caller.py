@@ -39,6 +39,21 @@ def selfplay_caller():
     if order["recursion"]:
         sys.setrecursionlimit(order["recursion"])
     asked = selfplay_unmutated() if order["mutants"] else None
+    space = selfplay_space(order, seen)
+    if order["mutants"]:
+        selfplay_mutants(order, outcomes, space, say, asked)
+    else:
+        for name, source in order["calls"]:
+            call(name, source, space)
+        repeat(order["again"], space)
+    say("end", None)
+    leave(0)
+
+
+def selfplay_space(order, seen):
+    """The names that calls use: modules of the program, and helpers; without those that cannot be loaded."""
+    import sys
+
     space, load, modules, module_of = {}, __import__, sys.modules, type(sys)
     given = selfplay_given(order["given"], seen)
     for module, name in order["modules"].items():
@@ -54,14 +69,7 @@ def selfplay_caller():
             exec(compile(source, order["argv"][0] or "<stdin>", "exec"), vars(space[name]))
         except Exception:
             continue
-    if order["mutants"]:
-        selfplay_mutants(order, outcomes, space, say, asked)
-    else:
-        for name, source in order["calls"]:
-            call(name, source, space)
-        repeat(order["again"], space)
-    say("end", None)
-    leave(0)
+    return space
 
 
 def selfplay_events(order, stream):
