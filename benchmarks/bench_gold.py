@@ -36,8 +36,8 @@ TIMES, ENOUGH = 3, 80.0
 @dataclass(frozen=True)
 class Verdict:
     """What one calibration of a bug gave. `gold`, `empty`: reasons of the two grades; `weaknesses`: of the gold one.
-    `probes`, `calls`: what the bug's behaviour is judged by, calls and
-    novel ones among them."""
+    `probes`, `calls`, `novel`: what the bug's behaviour is judged by, calls and novel ones among them. `unseen`: small
+    changes of the repaired lines that no call shows, of so many `mutants`."""
 
     project: str
     bug: str
@@ -49,6 +49,8 @@ class Verdict:
     probes: int = 0
     calls: int = 0
     novel: int = 0
+    unseen: int = 0
+    mutants: int = 0
     calibrating: float = 0.0
     grading: float = 0.0
 
@@ -67,10 +69,10 @@ def verdict(bug: Gradable, gold: str, number: int, backend: Backend) -> Verdict:
     grade = grader.grade(backend, gold)
     done = time.monotonic()
     empty, shown = grader.grade_untouched(backend), known.behaviour
-    right, calls, novel = (len(shown.right), len(shown.calls.sources), len(shown.novel)) if shown else (0, 0, 0)
+    sizes = (shown.right, shown.calls.sources, shown.novel, shown.unseen) if shown else ((), (), (), ())
     return Verdict(
-        project, name, number, grade.reason, empty.reason, grade.detail, grade.weaknesses, right, calls, novel,
-        round(ready - began, 1), round(done - ready, 1),
+        project, name, number, grade.reason, empty.reason, grade.detail, grade.weaknesses, *map(len, sizes),
+        shown.mutants if shown else 0, round(ready - began, 1), round(done - ready, 1),
     )  # fmt: skip
 
 
@@ -115,6 +117,8 @@ def sheet(found: Sequence[Verdict]) -> Sheet:
         at_most("untouched worlds resolved", sum(one.empty == "resolved" for one in found), 0, ""),
         at_least("bugs fully assured by every calibration", 100 * len(every - weak) / len(every), ENOUGH, "%"),
         *(Figure(f"of {name}", len(bugs), "bugs") for name, bugs in full.items()),
+        Figure("mutants", sum(one.mutants for one in found), ""),
+        Figure("mutants that no call shows", sum(one.unseen for one in found), ""),
         Figure("seconds of a calibration", sum(one.calibrating for one in found) / len(found), "s"),
         Figure("seconds of a gold grade", sum(one.grading for one in found) / len(found), "s"),
     )
