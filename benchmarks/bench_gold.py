@@ -25,6 +25,7 @@ from selfplay import patches
 from selfplay.commands.grade import Gradable, gradable
 from selfplay.curriculum.calibrations import calibration_of
 from selfplay.curriculum.stored_bugs import prepared_for, read_bug
+from selfplay.oracle.behaviour.stored_behaviour import Behaviour
 from selfplay.oracle.errors import OracleError
 from selfplay.oracle.grade import Grader
 from selfplay.sandbox import Backend, Limits, open_backend
@@ -69,10 +70,11 @@ def verdict(bug: Gradable, gold: str, number: int, backend: Backend) -> Verdict:
     grade = grader.grade(backend, gold)
     done = time.monotonic()
     empty, shown = grader.grade_untouched(backend), known.behaviour
-    sizes = (shown.right, shown.calls.sources, shown.novel, shown.unseen) if shown else ((), (), (), ())
+    known_by = shown or Behaviour()
     return Verdict(
-        project, name, number, grade.reason, empty.reason, grade.detail, grade.weaknesses, *map(len, sizes),
-        shown.mutants if shown else 0, round(ready - began, 1), round(done - ready, 1),
+        project, name, number, grade.reason, empty.reason, grade.detail, grade.weaknesses, len(known_by.right),
+        len(known_by.calls.sources), len(known_by.novel), len(known_by.unseen), known_by.mutants,
+        round(ready - began, 1), round(done - ready, 1),
     )  # fmt: skip
 
 
