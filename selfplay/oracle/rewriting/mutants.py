@@ -139,15 +139,11 @@ def _own_expressions(statement: ast.stmt) -> Iterator[tuple[ast.expr, bool]]:
         if isinstance(node, ast.expr):
             yield node, is_test
         for name, value in ast.iter_fields(node):
-            if name in ("annotation", "returns", "decorator_list", "msg") or (name == "args" and _is_lambda(node)):
+            if name in ("annotation", "msg") or isinstance(value, ast.arguments):
                 continue
             for one in value if isinstance(value, list) else [value]:
                 if isinstance(one, ast.AST) and not isinstance(one, ast.stmt):
                     left.append((one, name in ("test", "ifs", "guard")))
-
-
-def _is_lambda(node: ast.AST) -> bool:
-    return isinstance(node, ast.Lambda)
 
 
 def _stored(node: ast.AST) -> bool:
@@ -157,20 +153,20 @@ def _stored(node: ast.AST) -> bool:
 def _of(node: ast.expr, is_test: bool) -> Iterator[Mutant]:
     if is_test and not isinstance(node, ast.Constant):
         for value in (True, False):
-            yield _instead(node, ast.Constant(value), "condition")
+            yield Mutant(node, ast.Constant(value), "condition")
     match node:
         case ast.Compare(ops=[op]) if type(op) in _MOVED:
-            yield _instead(node, ast.Compare(node.left, [_MOVED[type(op)]()], node.comparators), "boundary")
+            yield Mutant(node, ast.Compare(node.left, [_MOVED[type(op)]()], node.comparators), "boundary")
         case ast.BoolOp(values=values):
             for one in values:
                 rest = [other for other in values if other is not one]
                 by = rest[0] if len(rest) == 1 else ast.BoolOp(node.op, rest)
-                yield _instead(node, by, "operand")
+                yield Mutant(node, by, "operand")
         case ast.BinOp(left=left, right=right):
             for one in (left, right):
-                yield _instead(node, one, "operand")
+                yield Mutant(node, one, "operand")
         case ast.Constant(value=known) if isinstance(known, bool | int | float | str) and known != "":
-            yield _instead(node, ast.Constant(_other(known)), "constant")
+            yield Mutant(node, ast.Constant(_other(known)), "constant")
         case ast.Subscript(slice=ast.Slice() as part):
             yield from _slices(node, part)
         case ast.Call():
@@ -185,35 +181,31 @@ def _other(value: bool | float | str) -> bool | float | str:
     return not value if isinstance(value, bool) else value + 1
 
 
-def _instead(node: ast.expr, by: ast.expr, kind: str) -> Mutant:
-    return Mutant(node, by, kind)
-
-
 def _slices(node: ast.Subscript, part: ast.Slice) -> Iterator[Mutant]:
     for name in ("lower", "upper", "step"):
         known = getattr(part, name)
         if known is not None and getattr(known, "value", None) != 0:
             rest = copy(part)
             setattr(rest, name, None)
-            yield _instead(node, ast.Subscript(node.value, rest, ast.Load()), "slice")
+            yield Mutant(node, ast.Subscript(node.value, rest, ast.Load()), "slice")
 
 
 def _calls(node: ast.Call) -> Iterator[Mutant]:
     for word in node.keywords:
         rest = [other for other in node.keywords if other is not word]
-        yield _instead(node, ast.Call(node.func, node.args, rest), "argument")
+        yield Mutant(node, ast.Call(node.func, node.args, rest), "argument")
     match node:
         case ast.Call(func=ast.Name(id="cast") | ast.Attribute(attr="cast")):
             pass
         case ast.Call(args=[*first, ast.expr() as last]) if first and getattr(last, "value", last) is not None:
-            yield _instead(node, ast.Call(node.func, first, node.keywords), "argument")
+            yield Mutant(node, ast.Call(node.func, first, node.keywords), "argument")
         case ast.Call(func=ast.Name(), args=[ast.expr() as only], keywords=[]) if not isinstance(only, ast.Starred):
-            yield _instead(node, only, "call")
+            yield Mutant(node, only, "call")
         case ast.Call(func=ast.Attribute(value=value), args=[], keywords=[]):
-            yield _instead(node, value, "call")
+            yield Mutant(node, value, "call")
     if isinstance(node.func, ast.Attribute) and node.func.attr in _ENDS and _has_ends(node):
         other = ast.Attribute(node.func.value, _ENDS[node.func.attr], ast.Load())
-        yield _instead(node, ast.Call(other, node.args, node.keywords), "end")
+        yield Mutant(node, ast.Call(other, node.args, node.keywords), "end")
 
 
 def _has_ends(node: ast.Call) -> bool:
