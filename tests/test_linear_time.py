@@ -11,7 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 import syntax_readers
-from linear_time import ENOUGH, grows
+from linear_time import ENOUGH, FRAMES, grows
 from table_rows import long_rows
 
 from selfplay import plain_text
@@ -254,4 +254,5 @@ def test_texts_that_held_a_reader(fault, tmp_path, monkeypatch):
 @pytest.mark.parametrize("name", long_rows(READERS))
 def test_time_grows_with_the_length_of_the_text(name, tmp_path, monkeypatch):
     monkeypatch.setitem(globals(), "FOLDER", tmp_path)
-    assert grows(READERS[name], 0.15 if name in syntax_readers.READERS else ENOUGH) == []
+    parses = name in syntax_readers.READERS
+    assert grows(READERS[name], 0.15 if parses else ENOUGH, FRAMES[:1] if parses else FRAMES) == []
