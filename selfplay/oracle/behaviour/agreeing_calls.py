@@ -20,8 +20,7 @@ from selfplay.oracle.behaviour.contexts import users_place
 from selfplay.oracle.behaviour.probe_runner import OTHER_SEED, Bench
 from selfplay.oracle.behaviour.stored_behaviour import (
     GONE,
-    SLOW,
-    UNMADE,
+    NO_ANSWER,
     Guards,
     Outcomes,
     raising,
@@ -111,7 +110,7 @@ def _agreed(tried: TriedCalls, shown: Collection[str]) -> dict[str, Mapping[str,
 def _both(tried: TriedCalls, name: str) -> Mapping[str, str]:
     """What both programs do in a call, empty if they do not agree; in a scenario, the steps on which they agree."""
     said, other = tried.first.get(name, {}), tried.buggy.get(name, {})
-    if {GONE, SLOW, UNMADE} & {*said.values()}:
+    if NO_ANSWER & {*said.values()}:
         return {}
     if said != other and function_of(tried.names[name]) == STEPS:
         agreed = {place: outcome for place, outcome in said.items() if other.get(place) == outcome}
@@ -155,12 +154,13 @@ def damage(guards: Guards, seen: Outcomes) -> Layer | None:
 
 def differing(further: Guards, seen: Outcomes) -> tuple[list[str], int]:
     """The further calls in which a prediction does something else than the original, and how many count: not those
-    whose target is gone, that take too long here, or that refuse an unusual input with any exception."""
+    whose target is gone, or that refuse an unusual input with any exception. One that must be stopped, which the
+    original need not be, does something else."""
     counted, other = 0, list[str]()
     for name in further.right:
         said = seen.get(name, {})
         differs = _differs(further, name, seen)
-        if {GONE, SLOW} & {*said.values()} or (differs and name in further.unusual and raising(said)):
+        if GONE in said.values() or (differs and name in further.unusual and raising(said)):
             continue
         counted += 1
         other += [name] * differs

@@ -15,7 +15,7 @@ from selfplay.oracle.behaviour.probe_runner import Bench
 from selfplay.oracle.behaviour.stored_behaviour import Behaviour, compared, most_alike
 from selfplay.oracle.behaviour.traced_calls import changed_lines
 from selfplay.oracle.originals import read_originals
-from selfplay.oracle.rewriting.python_trees import Function, Unwritable, bodies, first_line, parsed, unparsed
+from selfplay.oracle.rewriting.python_trees import Function, Unwritable, bodies, first_line, own_lines, parsed, unparsed
 from selfplay.oracle.world import Task
 from selfplay.plain_text import decode, encode
 from selfplay.workbench.files import TestFile
@@ -84,17 +84,11 @@ def _functions(tree: ast.Module | None) -> list[Function]:
 def _put(body: list[ast.stmt], lines: Set[int], statement: ast.stmt) -> bool:
     """Put the statement in the place of those with own lines among these, except those that give its answer themselves.
     Returns whether it was put anywhere."""
-    at = [n for n, one in enumerate(body) if not isinstance(one, Function | ast.ClassDef) and _own(one) & lines]
+    at = [n for n, one in enumerate(body) if not isinstance(one, Function | ast.ClassDef) and own_lines(one) & lines]
     others = [n for n in at if not _same(body[n], statement)]
     for n in others:
         body[n] = statement
     return bool(others)
-
-
-def _own(node: ast.stmt) -> set[int]:
-    """The lines of a statement, without those of the statements in it."""
-    inner = [one.lineno for body in bodies(node) for one in body]
-    return {*range(node.lineno, min([*inner, (node.end_lineno or node.lineno) + 1]))}
 
 
 def _same(node: ast.stmt, statement: ast.stmt) -> bool:

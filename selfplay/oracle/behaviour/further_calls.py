@@ -16,7 +16,7 @@ from selfplay.oracle.behaviour.call_results import TriedCalls, only
 from selfplay.oracle.behaviour.call_runner import Calls
 from selfplay.oracle.behaviour.mutation_score import Mutants
 from selfplay.oracle.behaviour.sequences import HELPER, SEQUENCE, sequences
-from selfplay.oracle.behaviour.stored_behaviour import GONE, SLOW, UNMADE, Guards, without_accidents
+from selfplay.oracle.behaviour.stored_behaviour import NO_ANSWER, Guards, without_accidents
 from selfplay.oracle.behaviour.unusual_inputs import unusual
 
 KEPT_FURTHER = 200
@@ -71,7 +71,7 @@ def _searched(
 
 
 def _whole(outcomes: Mapping[str, str]) -> bool:
-    return bool(outcomes) and not {GONE, SLOW, UNMADE} & {*outcomes.values()}
+    return bool(outcomes) and not NO_ANSWER & {*outcomes.values()}
 
 
 def _group(call: str) -> str:

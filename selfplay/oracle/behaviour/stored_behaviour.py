@@ -21,6 +21,7 @@ ENOUGH = 4
 RAISED, WRONG_KIND = '["raised"', '["raised", "TypeError"]'
 GONE, SLOW, UNMADE = '"selfplay: gone"', '"selfplay: slow"', '"selfplay: not made"'
 """Outcomes of a call whose target does not exist, of a call that was stopped, and of a call after many such ones."""
+NO_ANSWER = frozenset([GONE, SLOW, UNMADE])
 Outcomes = Mapping[str, Mapping[str, str]]
 """Probe -> its outcomes by place; each is plain JSON, or a digest of it."""
 
@@ -116,7 +117,7 @@ def choose(
     telling: dict[str, tuple[dict[str, str], dict[str, str]]] = {}
     for name, group in groups.items():
         now, again, wrong = (dict(run.get(name, {})) for run in (first, second, buggy))
-        if not now or {GONE, SLOW, UNMADE} & {*now.values(), *again.values()}:
+        if not now or NO_ANSWER & {*now.values(), *again.values()}:
             continue
         places = [
             place for place in now if now[place] == again.get(place) and _differ(now[place], wrong.get(place, ""))

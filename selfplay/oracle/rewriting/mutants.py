@@ -13,7 +13,7 @@ from copy import copy, deepcopy
 from dataclasses import dataclass
 from itertools import chain, islice, zip_longest
 
-from selfplay.oracle.rewriting.python_trees import Function, bodies, is_text, parsed, unparsed
+from selfplay.oracle.rewriting.python_trees import Function, bodies, is_text, own_lines, parsed, unparsed
 
 MUTANT, FIRST = "selfplay_mutant", "selfplay_first"
 """Built-ins that the caller program defines: the number of the chosen mutant, and what cuts a loop short."""
@@ -71,7 +71,7 @@ def _mutants(tree: ast.Module, lines: Set[int]) -> Iterator[Mutant]:
     for function in (node for node in ast.walk(tree) if isinstance(node, Function)):
         for body in bodies(function):
             for statement in body:
-                own = _own_lines(statement) & lines
+                own = own_lines(statement) & lines
                 if own and not isinstance(statement, _SILENT) and not is_text(statement) and not _tells(statement):
                     if not _without_effect(statement, body, function):
                         yield Mutant(statement, None, "statement")
@@ -87,14 +87,6 @@ def _within(statement: ast.stmt, lines: Set[int]) -> Iterator[Mutant]:
     for node, is_test in _own_expressions(statement):
         if node.lineno in lines:
             yield from _of(node, is_test)
-
-
-def _own_lines(statement: ast.stmt) -> set[int]:
-    """The lines of a statement, without those of the statements in it."""
-    parts = [statement, *getattr(statement, "handlers", ()), *getattr(statement, "cases", ())]
-    inner = [one for part in parts for name in ("body", "orelse", "finalbody") for one in getattr(part, name, ())]
-    every = {*range(statement.lineno, (statement.end_lineno or statement.lineno) + 1)}
-    return every.difference(*(range(one.lineno, (one.end_lineno or one.lineno) + 1) for one in inner))
 
 
 def _tells(statement: ast.stmt) -> bool:

@@ -89,6 +89,17 @@ def bodies(node: ast.AST) -> Iterator[list[ast.stmt]]:
                 yield from bodies(one)
 
 
+def own_lines(statement: ast.stmt) -> set[int]:
+    """The lines of a statement, without those of the statements in it."""
+    parts = [statement, *getattr(statement, "handlers", ()), *getattr(statement, "cases", ())]
+    inner = [one for part in parts for name in ("body", "orelse", "finalbody") for one in getattr(part, name, ())]
+    return {*_lines(statement)}.difference(*(_lines(one) for one in inner))
+
+
+def _lines(statement: ast.stmt) -> range:
+    return range(statement.lineno, (statement.end_lineno or statement.lineno) + 1)
+
+
 def parsed(text: str) -> ast.Module | None:
     """Parse a text, as bytes: only bytes may begin with a byte order mark, or declare an encoding."""
     try:
