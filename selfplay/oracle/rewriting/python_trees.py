@@ -79,14 +79,20 @@ def beginning(tree: ast.Module) -> int:
 
 
 def bodies(node: ast.AST) -> Iterator[list[ast.stmt]]:
-    """The lists of statements in a node, without those of functions and classes in it."""
-    for name in ("body", "orelse", "finalbody", "handlers", "cases"):
-        some = getattr(node, name, ())
-        if some and isinstance(some, list) and isinstance(some[0], ast.stmt):
-            yield some
-        for one in some if isinstance(some, list) else ():
-            if not isinstance(one, Function | ast.ClassDef):
-                yield from bodies(one)
+    """The lists of statements in a node, without those of functions and classes in it; however deeply they are nested,
+    as a long `elif` is."""
+    left: list[ast.AST | list[ast.stmt]] = [node]
+    while left:
+        if isinstance(one := left.pop(), list):
+            yield one
+            continue
+        found: list[ast.AST | list[ast.stmt]] = []
+        for name in ("body", "orelse", "finalbody", "handlers", "cases"):
+            some = getattr(one, name, ())
+            if isinstance(some, list) and some:
+                found += [some] if isinstance(some[0], ast.stmt) else []
+                found += [child for child in some if not isinstance(child, Function | ast.ClassDef)]
+        left += reversed(found)
 
 
 def own_lines(statement: ast.stmt) -> set[int]:
