@@ -100,12 +100,12 @@ KILLED = {"injector 0": "EngineActor", "injector 2": "HostActor", "step 1": "Ran
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("weights", ["files", "broadcast"])
 def test_whoever_is_killed_the_run_is_the_same(
-    in_one_process: Path, shop: Path, tiny: Path, backend: Backend, tmp_path: Path, weights: str
+    in_one_process: Path, shop: Path, tiny: Path, backend: Backend, tmp_path: Path
 ) -> None:
     """One of each kind is killed while the first episodes are played, a host and an engine again later, the trainer
-    when the second step begins, the driver itself after that: the same command goes on."""
+    when the second step begins, the driver itself after that: the same command goes on. The weights are sent; where
+    engines read them as files, trainer and engine are killed in `test_each_role_has_its_adapter_also_on_ray`."""
     out, struck = tmp_path / "run", list[str]()
 
     def strike(line: str) -> None:
@@ -117,7 +117,7 @@ def test_whoever_is_killed_the_run_is_the_same(
             struck.append("driver")
             raise InterruptedError("here the driver was killed")
 
-    cluster = {"cluster": {**CLUSTER["cluster"], "weights": weights}}
+    cluster = {"cluster": {**CLUSTER["cluster"], "weights": "broadcast"}}
     order = TrainOrder(config(shop, tiny, **cluster), out)
     with pytest.raises(InterruptedError):
         run_training(order, backend, Watcher(strike))
