@@ -9,7 +9,7 @@ import pytest
 from exploits.conftest import lab as lab
 from exploits.projects import MONEY, Lab, write
 
-from benchmarks.exploits.ready import small
+from benchmarks.exploits.ready import laid_out
 from selfplay.oracle.behaviour.events import areas, comparable, new_events, paths_of_tests
 from selfplay.oracle.grades import Grade
 from selfplay.oracle.originals import read_originals
@@ -109,7 +109,7 @@ def share(amount, parts):
 @pytest.mark.slow
 def test_what_is_seen_does_not_depend_on_the_order_of_the_tests(backend: Backend, tmp_path: Path) -> None:
     """asyncio's debug mode reads the lines of a test, unless the report of one that failed has read them before."""
-    relay = small("relay", backend, tmp_path).grader.task
+    relay = laid_out("relay", backend, tmp_path).task
     test = "tests/test_streams.py"
     (original,) = read_originals(relay.world, [test]).values()
     fails = b"\n\ndef test_that_fails():\n    assert False\n"
