@@ -74,7 +74,8 @@ class Called:
 class Caller:
     """Makes calls of one task's program. `seconds`: time limit of a run of its tests, and of all calls if it is
     above `ALL_SECONDS`; `each`: of one call, like `SECONDS`; after `most_slow` calls that were stopped no more are
-    made. `ends`: kinds of events that end the process. `read`: files to read afterwards."""
+    made, nor after `enough` seconds of the others, without the time spent waiting for a core. `ends`: kinds of events
+    that end the process. `read`: files to read afterwards."""
 
     backend: Backend
     task: Task
@@ -83,6 +84,7 @@ class Caller:
     ends: tuple[str, ...] = ()
     each: float = SECONDS
     most_slow: int = 1_000_000
+    enough: float = 1_000_000.0
     read: tuple[str, ...] = ()
 
     def make(
@@ -120,7 +122,7 @@ class Caller:
             "helpers": {name: in_names(text, names) for name, text in calls.helpers.items()},
             "given": {old: names[old] for old in NAMES}, "argv": list(place.argv), "terminal": bool(place.home),
             "script": place.main, "recursion": place.recursion, "seconds": self.each,
-            "slow": self.most_slow, "ends": list(self.ends),
+            "slow": self.most_slow, "enough": self.enough, "ends": list(self.ends),
             "tests": areas(paths_of_tests(artifact.test_files, (artifact.bug_inject,))),
             "calls": [[name, source] for name, source in calls.sources.items()],
         }  # fmt: skip

@@ -23,6 +23,8 @@ CALL_SECONDS = 0.25
 """Seconds for one call; a prediction gets four times as long for each."""
 MOST_SLOW = 40
 """The most calls of a process that are stopped: a buggy program may hang in nearly all of them."""
+ENOUGH_SECONDS = 5.0
+"""Seconds of all other calls of a process: of a program that waits, or works long, fewer are made."""
 OTHER_SEED = "7"
 """The hash seed of the second run: outcomes that depend on hashes are not behaviour. Calls are also repeated in a
 user's place: outcomes that depend on the place are not behaviour either."""
@@ -78,7 +80,9 @@ class Bench:
 
     @cached_property
     def _caller(self) -> Caller:
-        return Caller(self.backend, self.task, self.oracle.seconds, self.limits, (), CALL_SECONDS, MOST_SLOW)
+        return Caller(
+            self.backend, self.task, self.oracle.seconds, self.limits, (), CALL_SECONDS, MOST_SLOW, ENOUGH_SECONDS
+        )
 
 
 def with_texts(files: Mapping[str, TestFile], texts: Mapping[str, str]) -> dict[str, TestFile]:

@@ -121,7 +121,7 @@ def selfplay_call(order, say, events, seen, waited):
     clock of ours."""
     import time
 
-    lines, said, stopped, quick, clock = set(), [0], [0], [], time.monotonic
+    lines, said, stopped, spent, quick, clock = set(), [0], [0], [0.0], [], time.monotonic
     ranges, marked = selfplay_ranges, order["marked"]
     outcomes = selfplay_outcomes(order, seen, lines, selfplay_limits(order, waited))
     if marked:
@@ -134,12 +134,16 @@ def selfplay_call(order, say, events, seen, waited):
         return clock() - waited()
 
     def call(name, source, space):
-        if stopped[0] >= order["slow"]:
+        if stopped[0] >= order["slow"] or spent[0] >= order["enough"]:
             return say("%s/0" % name, "selfplay: not made")
         code, begun = compile(source, place, "eval"), now()
         texts = outcomes(code, space)
-        stopped[0] += texts[0] == "selfplay: slow"
-        if now() - begun < QUICK:
+        took = now() - begun
+        if texts[0] == "selfplay: slow":
+            stopped[0] += 1
+        else:
+            spent[0] += took
+        if took < QUICK:
             quick.append((name, code, texts))
         if marked:
             say("%s/lines" % name, ranges(lines))

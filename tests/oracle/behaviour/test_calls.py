@@ -115,7 +115,7 @@ def recorded(folder: Path, calls: list[list[str]], module: str = MODULE, **order
     told = {
         "record": str(record), "paths": [str(folder)], "modules": {"shop": "m"}, "seconds": 0.7, "calls": calls,
         "marked": False, "helpers": {}, "given": {}, "argv": [""], "terminal": False, "recursion": 0, "script": "",
-        "again": 0, "slow": 9, "root": str(folder), "tests": [], "own": [], "ends": [],
+        "again": 0, "slow": 9, "enough": 60.0, "root": str(folder), "tests": [], "own": [], "ends": [],
         "mutants": [], "unusual": [], **order,
     }  # fmt: skip
     text = "".join(f"{inside.text(name)}\n" for name in _SOURCES) + "\nselfplay_caller()\n"
@@ -139,6 +139,15 @@ def test_after_many_calls_that_were_stopped_no_more_are_made(tmp_path: Path) -> 
     found = recorded(tmp_path, calls, slow=2, seconds=0.1)
     first = {name: found[name][f"{name}/0"] for name in "abcde"}
     assert first["a"] == first["c"] == SLOW and first["d"] == first["e"] == UNMADE and first["b"] not in (SLOW, UNMADE)
+
+
+@pytest.mark.slow
+def test_after_seconds_of_waiting_no_more_are_made(tmp_path: Path) -> None:
+    """Those that were stopped do not count there: 0.1 s and 0.1 s are enough, the endless one between them is not."""
+    calls = [["a", "m.waits(0.1)"], ["b", "m.endless()"], ["c", "m.waits(0.1)"], ["d", "m.waits(0.1)"]]
+    module = f"{MODULE}def waits(seconds):\n    import time\n    time.sleep(seconds)\n"
+    found = recorded(tmp_path, calls, module, enough=0.15)
+    assert [found[name][f"{name}/0"] for name in "abcd"] == ["null", SLOW, "null", UNMADE]
 
 
 @pytest.mark.slow
