@@ -124,10 +124,6 @@ def selfplay_call(order, say, events, seen, waited):
     lines, said, stopped, spent, quick, clock = set(), [0], [0], [0.0], [], time.monotonic
     ranges, marked = selfplay_ranges, order["marked"]
     outcomes = selfplay_outcomes(order, seen, lines, selfplay_limits(order, waited))
-    if marked:
-        import builtins
-
-        builtins.selfplay_line = lines.add
     place = order["argv"][0] or "<stdin>"
 
     def now():
@@ -138,11 +134,9 @@ def selfplay_call(order, say, events, seen, waited):
             return say("%s/0" % name, "selfplay: not made")
         code, begun = compile(source, place, "eval"), now()
         texts = outcomes(code, space)
-        took = now() - begun
-        if texts[0] == "selfplay: slow":
-            stopped[0] += 1
-        else:
-            spent[0] += took
+        took, late = now() - begun, texts[0] == "selfplay: slow"
+        stopped[0] += late
+        spent[0] += 0 if late else took
         if took < QUICK:
             quick.append((name, code, texts))
         if marked:
@@ -213,8 +207,11 @@ def selfplay_limits(order, waited):
 def selfplay_outcomes(order, seen, lines, limits):
     """The function that evaluates a call: its plain value or exception type, what a scenario has `seen`, what it wrote.
     It empties `lines` first, in which marked files collect what runs."""
+    import builtins
     import io
 
+    if order["marked"]:
+        builtins.selfplay_line = lines.add  # what marks call
     start, stop, slow = limits
     files, made, printed, plain = [], io.StringIO, [""], selfplay_plain
     place = order["argv"][0] or "<stdin>"
