@@ -14,7 +14,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -40,10 +40,11 @@ KILLED_IN = 2
 BUGS = ("--bugs", "2", "--strategy", "removal", "--seed", "1")
 """One fails one test, the other two: the more tests a weakening has to mend, the longer is its lesson."""
 COLD_START = (
-    "--batch", "1", "--lr", "4e-4", "--warmup", "5", "--schedule", "cosine", "--repeats", "--held-out", "0",
+    "--batch", "1", "--warmup", "5", "--schedule", "cosine", "--repeats", "--held-out", "0",
     "--budget", "3072", "--too-long", "leave-out", "--precision", "fp32", "--keep-activations",
 )  # fmt: skip
-INJECTOR_EPOCHS, BOTH_EPOCHS = 14, 3
+BY_HEART = ("--role", "injector", "--epochs", "14", "--lr", "4e-4")
+BOTH = ("--epochs", "4", "--lr", "1e-4")
 """An injection is right only if some 980 tokens are, and it is new only once: those lessons are learned by heart. A
 solver that knows its lessons as well resolves its bug in every attempt, and has nothing left to learn."""
 
@@ -75,8 +76,8 @@ def main() -> None:
             selfplay("trajectories", "demonstrate", TAUGHT, "--short", again=AGAIN)
             selfplay("trajectories", "export", TAUGHT, "--out", LESSONS, "--tokenizer", folder, again=AGAIN)
     with phases.of("cold start"):
-        taught(folder, INJECTOR, "injector", INJECTOR_EPOCHS)
-        taught(INJECTOR, COLD, "both", BOTH_EPOCHS)
+        taught(folder, INJECTOR, BY_HEART)
+        taught(INJECTOR, COLD, BOTH)
     with phases.of("training until it is killed"):
         if not NOTE.exists():
             NOTE.write_text(json.dumps(killed(training(KILLED_IN + 1))))
@@ -85,11 +86,10 @@ def main() -> None:
     shown(phases)
 
 
-def taught(model: Path | str, out: Path, role: str, epochs: int) -> None:
+def taught(model: Path | str, out: Path, how: Sequence[str]) -> None:
     """A cold start from the lessons, if it was not made before."""
     if not (out / "sft.json").exists():
-        how = ("--model", model, "--out", out, "--role", role, "--epochs", epochs)
-        selfplay("sft", TAUGHT, *how, *COLD_START, again=AGAIN)
+        selfplay("sft", TAUGHT, "--model", model, "--out", out, *how, *COLD_START, again=AGAIN)
 
 
 def training(steps: int) -> list[str]:
