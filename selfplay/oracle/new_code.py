@@ -24,7 +24,7 @@ from selfplay.oracle.layers import Doubt, Layer
 from selfplay.oracle.rewriting.coverage_marks import Lines, Marked, Noters, lines_of, with_marks
 from selfplay.oracle.rewriting.patch_scope import beyond
 from selfplay.oracle.rewriting.python_trees import beginning, parsed, unparsed
-from selfplay.oracle.rewriting.secret_names import secret_name
+from selfplay.oracle.rewriting.secret_names import secret_names
 from selfplay.oracle.screening.screen import ChangedFiles, changed_files
 from selfplay.oracle.screening.suspicious_apis import may_be_loaded
 from selfplay.oracle.trial import Trial, TrialOrder, run_trial
@@ -160,7 +160,8 @@ def _coverage(code: MarkedCode, left: Collection[str]) -> Layer:
 def marked_code(files: ChangedFiles) -> MarkedCode | None:
     """The files of a prediction that hold new code, with marks; None if they cannot be marked. A new file that nothing
     loads is left out: what is left behind is no part of the program."""
-    noters, record = Noters(f"_{secret_name(())}", f"_{secret_name(())}"), f"/tmp/tmp{secrets.token_hex(4)}"
+    one, other = secret_names(2, "\n".join(files.after.values()))
+    noters, record = Noters(f"_{one}", f"_{other}"), f"/tmp/tmp{secrets.token_hex(4)}"
     made, places = dict[str, str](), dict[str, str]()
     changed = {path: text for path, text in files.after.items() if _adds(path, files)}
     if len(changed) > MOST_FILES:

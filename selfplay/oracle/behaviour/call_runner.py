@@ -95,7 +95,7 @@ class Caller:
 
         `files` are written over those of the program. `again`: seconds for repeating the quick calls; a changed
         outcome is recorded as `AGAIN`. `planted`: what stands in the files, beside the program."""
-        names, seconds = drawn_names(), max(self.seconds, ALL_SECONDS)
+        names, seconds = drawn_names(calls.helpers.values()), max(self.seconds, ALL_SECONDS)
         key, record = secrets.token_hex(32), f"/tmp/tmp{secrets.token_hex(4)}"
         order = {**self._order(calls, place, names), "record": record, "own": [*OWN, record], "again": again,
                  "marked": planted.marks, "mutants": planted.mutants, "unusual": sorted(planted.unusual)}  # fmt: skip

@@ -33,7 +33,7 @@ def look(backend: Backend, task: Task, order: TrialOrder, known: Behaviour, limi
         return unavailable("behaviour", f"{why}, and {ENOUGH} are needed"), Trial()
     trial, seen = Trial(), dict[str, Mapping[str, str]]()
     if known.tests:
-        order = replace(order, files=known.files, recording=Recording())
+        order = replace(order, files=known.files, recording=Recording.of(known.files))
         trial = run_trial(backend, task.world, task.artifact, order, limits)
         if trial.recorded is None:
             return caught("behaviour", "something else wrote into the record of its behaviour", 1), trial

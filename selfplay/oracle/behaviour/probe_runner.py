@@ -48,9 +48,10 @@ class Bench:
     ) -> tuple[Outcomes, Entered]:
         """What the probes in these files record and, if `watched`, how they enter the program."""
         texts = {path: watching(self.task, text) for path, text in texts.items()} if watched else texts
+        files = with_texts(self.files, texts)
         order = TrialOrder(
-            tuple(diffs), self.oracle.seconds, files=with_texts(self.files, texts), hash_seed=hash_seed,
-            witness=self.witness and not watched, recording=Recording(), read=(ENTERED_FILE,),
+            tuple(diffs), self.oracle.seconds, files=files, hash_seed=hash_seed,
+            witness=self.witness and not watched, recording=Recording.of(files), read=(ENTERED_FILE,),
         )  # fmt: skip
         trial = run_trial(self.backend, self.task.world, self.task.artifact, order, self.limits)
         self.runs += 1

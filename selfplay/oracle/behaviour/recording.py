@@ -5,12 +5,12 @@ Stored test files call it `PLACEHOLDER`, and its functions `NAMES`; each run rep
 
 import re
 import secrets
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from selfplay.oracle import inside
 from selfplay.oracle.behaviour.signed import BrokenRecord, Signed, read_signed
-from selfplay.oracle.rewriting.secret_names import secret_name
+from selfplay.oracle.rewriting.secret_names import secret_names
 from selfplay.plain_text import decode, encode
 from selfplay.workbench.files import TestFile
 
@@ -20,9 +20,11 @@ LOCAL = "selfplay_error"
 """The name of an exception in a probe."""
 
 
-def drawn_names() -> dict[str, str]:
-    """Random names for the recorder's functions and for the local name."""
-    return {name: secret_name(()) for name in (*NAMES, LOCAL)}
+def drawn_names(texts: Iterable[str]) -> dict[str, str]:
+    """Random names for the recorder's functions and for the local name, which do not occur in the probes' texts: one
+    that a probe defines would hide the function, and its record would be another's."""
+    names = (*NAMES, LOCAL)
+    return dict(zip(names, secret_names(len(names), "\n".join(texts)), strict=True))
 
 
 def in_names(text: str, names: Mapping[str, str]) -> str:
@@ -35,11 +37,16 @@ _OURS = re.compile(rb"\b(?:" + "|".join((PLACEHOLDER, LOCAL, *NAMES)).encode() +
 
 @dataclass(frozen=True)
 class Recording:
-    """`key`: signs the record. `file`: where the record is written. `names`: name in the probes -> name in this run."""
+    """`names`: name in the probes -> name in this run. `key`: signs the record. `file`: where the record is written."""
 
+    names: Mapping[str, str]
     key: str = field(default_factory=lambda: secrets.token_hex(32))
     file: str = field(default_factory=lambda: f"/tmp/selfplay-{secrets.token_hex(8)}")
-    names: Mapping[str, str] = field(default_factory=drawn_names)
+
+    @classmethod
+    def of(cls, files: Mapping[str, TestFile]) -> "Recording":
+        """The recorder of one run of these test files."""
+        return cls(drawn_names(decode(file.content) for file in files.values()))
 
     def source(self) -> str:
         """The module's source, with this run's names."""

@@ -58,6 +58,14 @@ def secret_name(
             return name
 
 
+def secret_names(number: int, text: str = "") -> list[str]:
+    """So many names of common words that do not occur in `text`, of which none is part of another."""
+    with remembered() as drawn:
+        for _ in range(number):
+            secret_name((), text)
+    return drawn
+
+
 def _apart(name: str, text: str, others: Iterable[str]) -> bool:
     return name not in text and not any(name in other or other in name for other in others)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from selfplay.oracle.behaviour.recording import Recording
+from selfplay.oracle.behaviour.recording import Recording, drawn_names
 from selfplay.oracle.behaviour.signed import BrokenRecord, read_signed
 
 WRITER = """
@@ -26,7 +26,7 @@ def writer(recording: Recording) -> str:
 
 def written(folder: Path, before: str = "", key: str = "k" * 64) -> tuple[bytes, Recording]:
     """The record of a program that has replaced what it could, before it records."""
-    recording = Recording(key=key, file=str(folder / "record"))
+    recording = Recording(drawn_names(()), key=key, file=str(folder / "record"))
     (folder / "m1.py").write_text(recording.source())
     program = f"import m1\n{before}\n{writer(recording)}"
     subprocess.run([sys.executable, "-c", program], cwd=folder, input=key.encode(), check=True)
@@ -71,7 +71,7 @@ def test_a_record_that_another_changed_is_broken(tmp_path: Path) -> None:
 
 
 def test_without_a_key_nothing_is_recorded(tmp_path: Path) -> None:
-    recording = Recording(file=str(tmp_path / "record"))
+    recording = Recording(drawn_names(()), file=str(tmp_path / "record"))
     (tmp_path / "m1.py").write_text(recording.source())
     subprocess.run([sys.executable, "-c", writer(recording)], cwd=tmp_path, input=b"", check=True)
     assert not (tmp_path / "record").exists()

@@ -21,7 +21,7 @@ from selfplay.workbench.files import TestFile
 def content(known: Calibration) -> str:
     """Everything that a run is given."""
     assert known.impossible is not None and known.behaviour is not None
-    probes = Recording().under_name(known.behaviour.files, "w0")
+    probes = Recording.of(known.behaviour.files).under_name(known.behaviour.files, "w0")
     given = [known.made.files, known.impossible.files, probes]
     texts = [f"{path}\n{decode(file.content)}" for files in given for path, file in files.items()]
     blobs = {**known.compiled, **known.impossible.compiled}

@@ -1,6 +1,6 @@
 """A secret name is told from every other by what an id contains."""
 
-from itertools import permutations
+from itertools import permutations, product
 
 import pytest
 
@@ -25,3 +25,12 @@ def test_nor_in_one_of_another_file() -> None:
         for _ in range(20):
             secret_name(words, joint="")
     assert len(drawn) == 20 and not [(one, other) for one, other in permutations(drawn, 2) if one in other]
+
+
+def test_names_drawn_together_differ_from_each_other_and_from_the_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two words give 16 names, of which the text has 8: one in 2 of four drawn alone would stand in it."""
+    monkeypatch.setattr(secret_names, "_COMMON", ("one", "two"))
+    text = "\n".join(f"one_{'_'.join(rest)}()" for rest in product(("one", "two"), repeat=3))
+    for _ in range(50):
+        drawn = secret_names.secret_names(4, text)
+        assert len({*drawn}) == 4 and not [name for name in drawn if name in text]
