@@ -74,6 +74,7 @@ boxes[0].run("sleep 300", timeout=300)
 """
 
 
+@pytest.mark.alone  # any other start sweeps too
 def test_sigkill_of_the_supervisor_ends_its_containers_and_the_next_start_removes_the_rest(
     docker: DockerBackend,
 ) -> None:
@@ -97,6 +98,7 @@ def ids(docker: DockerBackend) -> set[str]:
     return {entry["Id"] for entry in docker.engine.api.containers(all=True)}
 
 
+@pytest.mark.alone  # any other start sweeps too
 def test_containers_of_other_machines_and_people_are_left_alone(docker: DockerBackend) -> None:
     api = docker.engine.api
     dead = f"{2**22 + 1}-1"  # no process has so high a number

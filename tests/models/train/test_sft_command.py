@@ -98,7 +98,7 @@ def plays(run: Path, policy: str) -> None:
 def test_lessons_of_a_run_make_a_model_that_plays(lessons: Path, smollm2: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     how = ("--model", smollm2, "--out", out, "--epochs", 1, "--batch", 2, "--lr", 2e-5, "--warmup", 0, "--json")
-    how = (*how, "--budget", 1280, "--too-long", "cut", "--held-out", 0.5)
+    how = (*how, "--budget", 1792, "--too-long", "cut", "--held-out", 0.5)
     how = (*how, "--precision", "fp32")  # bf16 takes minutes where a processor imitates it
     done = selfplay("sft", lessons, *how)
     assert done.returncode == 0, done.stderr
