@@ -5,19 +5,21 @@ import random
 from functools import lru_cache
 from pathlib import Path
 
+from selfplay.believable.product import is_generated, is_product
 from selfplay.patches import is_test_file
+from selfplay.plain_text import text_below
 
 SOURCES = frozenset(
     {".py", ".pyx", ".js", ".jsx", ".mjs", ".ts", ".tsx", ".go", ".rs", ".c", ".h", ".cc", ".cpp", ".hpp", ".cs"}
     | {".java", ".kt", ".scala", ".rb", ".php", ".swift", ".lua", ".pl", ".ex"}
 )
-SMALLEST = 200
-"""The least size of a file in bytes; smaller ones are too small for a bug."""
+SMALLEST, LARGEST = 200, 1 << 20
+"""Sizes of a file in bytes: smaller ones are too small for a bug, larger ones were generated."""
 
 
 def seed_location(tree: Path, seed: int, number: int) -> str | None:
-    """The file where the prompt `number` begins: every file is used once before any repeats. None without source
-    files."""
+    """The file where the prompt `number` begins: every file of the product that people wrote is used once before any
+    repeats. None without source files."""
     files = _sources(tree)
     if not files:
         return None
@@ -35,4 +37,10 @@ def _sources(tree: Path) -> tuple[str, ...]:
             relative = path.relative_to(tree).as_posix()
             if path.suffix in SOURCES and not path.is_symlink() and not is_test_file(relative):
                 found.append(relative) if path.stat().st_size >= SMALLEST else None
-    return tuple(sorted(found))
+    own = [path for path in found if is_product(path) and _is_written_by_hand(tree, path)]
+    return tuple(sorted(own or found))
+
+
+def _is_written_by_hand(tree: Path, path: str) -> bool:
+    text = text_below(tree, path, LARGEST)
+    return text is not None and not is_generated(text)

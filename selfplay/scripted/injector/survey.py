@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from selfplay.believable.product import is_product
+from selfplay.believable.product import is_generated, is_product
 from selfplay.formatting import Say
 from selfplay.patches import is_test_file
 from selfplay.patches.lines import split_lines
@@ -62,10 +62,10 @@ class Survey:
 
     @cached_property
     def targets(self) -> tuple[Target, ...]:
-        """The functions of the product's files that tests reach, in file order."""
+        """The functions of the product that tests reach, in file order."""
         found = []
         for path in sorted(self.trees):
-            if is_product(path) and not is_test_file(path):
+            if is_product(path) and not is_test_file(path) and not is_generated(self.texts[path]):
                 found.extend(self._functions(path))
         return tuple(found)
 
