@@ -8,11 +8,11 @@ stopped. `--markdown`: the curves as a page shows them, from what is stored. Two
 """
 
 import argparse
-import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from benchmarks.cold_starts import copied, half, resolves
 from benchmarks.figures import Sheet, at_least, at_most, report
 from benchmarks.ours import selfplay, small_model
 from selfplay.curriculum.open_pool import read_pool
@@ -58,18 +58,9 @@ def main() -> None:
 def taught() -> list[str]:
     """The bugs and their lessons. Returns the bugs that are graded fully."""
     selfplay("curriculum", load_config("learn_small").source, "--out", PLANTED, *MADE, again=AGAIN)
-    selfplay("solve", with_bugs(TAUGHT), "--policy", "gold", "--attempts", 1, again=AGAIN)
+    selfplay("solve", copied(PLANTED, TAUGHT), "--policy", "gold", "--attempts", 1, again=AGAIN)
     selfplay("trajectories", "demonstrate", TAUGHT, "--short", again=AGAIN)
     return fully_assured(TAUGHT)
-
-
-def with_bugs(out: Path) -> Path:
-    """A run folder with the same bugs and nothing else: what is resolved in one is no lesson in another."""
-    if not out.exists():
-        half_copied = out.with_suffix(".copied")
-        shutil.rmtree(half_copied, ignore_errors=True)
-        shutil.copytree(PLANTED, half_copied, symlinks=True).rename(out)
-    return out
 
 
 def fully_assured(run: Path) -> list[str]:
@@ -87,7 +78,8 @@ def cold_start(bugs: Sequence[str]) -> tuple[list[str], Path]:
         if not (out / "sft.json").exists():
             rate = ("--epochs", epochs, "--lr", lr, "--precision", "bf16" if half() else "fp32")
             selfplay("sft", TAUGHT, "--model", model, "--out", out, *rate, *COLD_START, again=AGAIN)
-        resolved = resolves(out, bugs)
+        settings = {**load_config("learn_small").options, **({"dtype": "bfloat16"} if half() else {})}
+        resolved = resolves(copied(PLANTED, TRIED), out, TRIES, settings, AGAIN, bugs)
         chosen = at_times(resolved)
         print(f"after {out}: {sum(resolved.values())} of {TRIES * len(bugs)} attempts resolve their bug, and "
               f"{len(chosen)} of {len(bugs)} bugs are resolved at times", flush=True)  # fmt: skip
@@ -95,17 +87,6 @@ def cold_start(bugs: Sequence[str]) -> tuple[list[str], Path]:
             return [*chosen, *(bug for bug in sorted(resolved) if not resolved[bug])][:WANTED], out
         model = out
     sys.exit(f"after {len(ROUNDS)} rounds fewer than {LEAST} bugs are resolved at times: nothing to learn from")
-
-
-def resolves(model: Path, bugs: Sequence[str]) -> dict[str, int]:
-    """In how many of `TRIES` attempts a model resolves each bug."""
-    settings = {**load_config("learn_small").options, **({"dtype": "bfloat16"} if half() else {})}
-    options = [word for name, value in settings.items() for word in ("--option", f"{name}={value}")]
-    named = [word for bug in bugs for word in ("--bug", bug)]
-    selfplay("solve", with_bugs(TRIED), "--policy", f"vllm:{model}", "--attempts", TRIES, *options, *named, again=AGAIN)
-    with read_pool(TRIED) as pool:
-        found = [one.bug for one in pool.attempts.all() if one.policy == f"vllm:{model}" and one.resolved]
-    return {bug: found.count(bug) for bug in bugs}
 
 
 def at_times(resolved: Mapping[str, int]) -> list[str]:
@@ -120,15 +101,7 @@ def trained(bugs: Sequence[str], model: Path) -> None:
     only = f"solver.only=[{','.join(bugs)}]"
     for out, lot in ((LEARNS, "false"), (CONTROL, "true")):
         settings = (f"model={model}", only, f"recipe.shuffled={lot}", *(HALF if half() else ()))
-        selfplay("train", "learn_small", *settings, "--out", with_bugs(out), again=AGAIN)
-
-
-def half() -> bool:
-    """Whether the processor has instructions for bf16: it then trains and samples in less than two thirds of the
-    time."""
-    from selfplay.train.precision import slow_precision
-
-    return not slow_precision("bf16")
+        selfplay("train", "learn_small", *settings, "--out", copied(PLANTED, out), again=AGAIN)
 
 
 def solved(history: Sequence[Figures]) -> list[tuple[int, int]]:
