@@ -14,10 +14,11 @@ TOO_LONG = "longer than the budget"
 
 @dataclass(frozen=True)
 class Credited:
-    """A played episode with its credit."""
+    """A played episode with its credit. `behind`: how many versions of the policy its oldest token lacks."""
 
     played: Played
     credit: Credit
+    behind: int
 
     @property
     def teaches(self) -> bool:
@@ -42,7 +43,7 @@ def credited(
         now = max((one.newest for one in masked), default=0) if version is None else version
         filters = recipe.chosen_filters(vocabulary)
         return [
-            Credited(one, replace(earned, taken_by=_taken_by(one, earned, filters, now, recipe)))
+            Credited(one, replace(earned, taken_by=_taken_by(one, earned, filters, now, recipe)), now - one.oldest)
             for one, earned in zip(masked, found, strict=True)
         ]
     except ValueError as error:

@@ -60,7 +60,6 @@ def solve_rates(attempts: Sequence[Credited]) -> dict[str, int]:
 def _of_role(rollouts: Sequence[Credited]) -> RoleFigures:
     rewards = [one.credit.reward for one in rollouts if one.credit.reward is not None]
     taught = [one for one in rollouts if one.teaches]
-    newest = max(one.played.newest for one in rollouts)
     return {
         "episodes": len(rollouts),
         "trained_on": len(taught),
@@ -69,5 +68,5 @@ def _of_role(rollouts: Sequence[Credited]) -> RoleFigures:
         "reward": {"mean": fmean(rewards), "min": min(rewards), "max": max(rewards)} if rewards else None,
         "tokens": sum(one.played.episode.tokens for one in rollouts),
         "tokens_trained_on": sum(one.played.episode.tokens for one in taught),
-        "versions_behind": dict(Counter(str(newest - one.played.oldest) for one in taught)),
+        "versions_behind": dict(Counter(str(one.behind) for one in taught)),
     }

@@ -137,8 +137,11 @@ def test_steps_overlap_as_far_as_staleness_allows(shop: Path, tiny: Path, backen
     run_training(TrainOrder(config(shop, tiny, staleness=1, steps=3, **CLUSTER), out), backend, Watcher())
     steps = steps_of(out)
     assert [one["number"] for one in steps] == [0, 1, 2] and [one["version"] for one in steps] == [0, 0, 1]
-    behind = [int(old) for one in steps for role in one["rollouts"].values() for old in role["versions_behind"]]
-    assert max(behind) <= 1
+    behind = [{int(old) for role in one["rollouts"].values() for old in role["versions_behind"]} for one in steps]
+    updates = ["nothing" not in one for one in steps]
+    assert updates[0], "without an update nothing is stale"
+    assert behind[0] == {0} and all(ages <= {0, 1} for ages in behind)
+    assert 1 in set[int]().union(*behind), "step 1 begins with the weights before step 0's update"
     with read_pool(out) as pool:
         assert Counter(one.number for one in pool.episodes.records()) == Counter(range(12))
 

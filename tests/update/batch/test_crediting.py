@@ -114,3 +114,13 @@ def test_a_batch_in_figures() -> None:
     assert (solver["episodes"], solver["trained_on"], solver["tokens_trained_on"]) == (2, 2, 14)
     assert solver["reward"] == {"mean": 0.0, "min": -1.0, "max": 1.0} and solver["without_a_gradient"] == {}
     assert solver["outcomes"] == {"resolved": 1, "failed": 1} and solver["versions_behind"] == {"0": 2}
+
+
+def test_an_episode_is_as_stale_as_the_policy_to_train_is_ahead_of_its_oldest_token() -> None:
+    """The policy is at version 5; one attempt was sampled by 2 and 3, the other by 4."""
+    old = replace(RESOLVED, answers=(*(replace(one, versions=(2, 3)) for one in RESOLVED.answers),))
+    new = replace(FAILED, answers=(*(replace(one, versions=(4, 4)) for one in FAILED.answers),))
+    for version, behind in ((5, {"3": 1, "1": 1}), (None, {"2": 1, "0": 1})):
+        figures = rollout_figures(credited([old, new], Recipe(), version=version))
+        assert figures["solver"]["versions_behind"] == behind
+    assert why(credited([old, new], Recipe(stale_after=2), version=5)) == ["stale", ""]
