@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -51,21 +51,26 @@ def train(
     from selfplay.sandbox import Isolation
 
     wanted = load_config(config, overrides or ())
+    refuse(address and wanted.cluster is None, "--ray-address", "needs `cluster` in the configuration")
     refuse_impossible(wanted)
     if wanted.tensorboard:
         require_tensorboard()
     named = default_out(wanted.repositories[0].source)
-    isolation = Isolation(sandbox, image, runtime)
-    order = TrainOrder(wanted, out or named.with_name(f"{named.name}-train"), isolation, address)
+    out = out or named.with_name(f"{named.name}-train")
+    order = TrainOrder(wanted, out, Isolation(sandbox, image, runtime), address)
     with resumable(), LiveWatcher() as watcher:
         found = run_training(order, opened(sandbox, image, runtime), watcher)
     if as_json:
         print_json(found)
     else:
-        updates = sum("nothing" not in one for one in found["steps"])
-        where = f"the weights are in {found['weights']}" if found["weights"] else "no weights were changed"
-        done = f"{count(len(found['steps']), 'step')}, {count(updates, 'update')}"
-        print_line(f"{done}; {where}; metrics in {order.out}/metrics.jsonl")
+        print_line(f"{_done(found)}; metrics in {out}/metrics.jsonl")
+
+
+def _done(found: Mapping[str, Any]) -> str:
+    """What a run came to, in words."""
+    updates = sum("nothing" not in one for one in found["steps"])
+    where = f"the weights are in {found['weights']}" if found["weights"] else "no weights were changed"
+    return f"{count(len(found['steps']), 'step')}, {count(updates, 'update')}; {where}"
 
 
 def _show_plan(name: str, overrides: Sequence[str], as_json: bool, given: Mapping[str, object]) -> int:

@@ -18,7 +18,7 @@ import ray
 from ray.exceptions import RayError
 
 from selfplay.cluster.errors import ClusterError
-from selfplay.loop.machine import Cluster
+from selfplay.loop.machine import Cluster, without_a_place
 
 CONNECT_SECONDS = 20.0
 TOKEN = "RAY_AUTH_TOKEN"
@@ -38,7 +38,7 @@ def joined(wanted: Cluster, address: str | None) -> Iterator[None]:
             f"It must be running, with Ray {ray.__version__} and this Python; see `ray status`.",
         ) from error
     try:
-        _refuse_too_small(wanted, ray.cluster_resources())
+        _refuse_too_small(wanted)
         yield
     finally:
         ray.shutdown()
@@ -77,14 +77,9 @@ def _init(address: str, **options: Any) -> None:
             signal.signal(signal.SIGTERM, before)
 
 
-def _refuse_too_small(wanted: Cluster, found: dict[str, Any]) -> None:
-    """Raises `ClusterError` if the cluster is too small: Ray would wait forever for a place."""
-    for what, needed, there in (
-        ("GPUs", wanted.gpus, found.get("GPU", 0)),
-        ("cores for hosts", wanted.hosts * wanted.host_cpus, found.get("CPU", 0)),
-    ):
-        if needed > there:
-            raise ClusterError(
-                f"the run needs {needed} {what}, and the cluster has {there:g}",
-                "Ask for fewer under `cluster`, or join a larger one with --ray-address.",
-            )
+def _refuse_too_small(wanted: Cluster) -> None:
+    """Raises `ClusterError` if an actor finds no place: Ray would wait forever for one."""
+    why = without_a_place(wanted, [node["Resources"] for node in ray.nodes() if node["Alive"]])
+    if why:
+        advice = "Ask for fewer or smaller ones under `cluster`, or join a larger one with --ray-address."
+        raise ClusterError(f"the run does not fit the cluster: {why}", advice)

@@ -16,6 +16,7 @@ from selfplay.errors import SelfplayError, in_words
 from selfplay.formatting import shortened
 from selfplay.loop.config_base import ConfigSection, NonNegativeInt, PositiveInt, Text
 from selfplay.loop.errors import TrainingError
+from selfplay.loop.impossible import impossible
 from selfplay.loop.machine import Cluster, MachineConfig, too_few_machines
 from selfplay.loop.monitors import Monitors
 from selfplay.loop.opponents import Opponents, refused_opponents
@@ -136,57 +137,6 @@ class TrainConfig(ConfigSection):
 def by_default() -> dict[str, Any]:
     """The binding settings of a default configuration: the values of settings that earlier versions did not record."""
     return TrainConfig.model_validate({"source": "none", "model": "none", "play": {"context": 1}}).binding()
-
-
-def impossible(config: TrainConfig) -> list[tuple[bool, str]]:
-    """(whether it applies, why it cannot work) for each impossible combination."""
-    play, recipe, context = config.play, config.recipe, config.play.engine.context
-    return [
-        (
-            config.injector.groups > 0 and config.injector.members == 1,
-            "injector.members is 1: a group needs two members to compare",
-        ),
-        (
-            config.solver.bugs > 0 and config.solver.attempts == 1,
-            "solver.attempts is 1: a group needs two attempts to compare",
-        ),
-        (
-            config.injector.groups == 0 and config.solver.bugs == 0,
-            "neither role plays: raise injector.groups or solver.bugs",
-        ),
-        (
-            config.injector.groups > 0 and config.solver.bugs == 0 and recipe.rules().needs_attempts,
-            f"solver.bugs is 0, and the injector's reward {recipe.valid} needs attempts",
-        ),
-        (
-            config.staleness > recipe.stale_after and "stale" in recipe.filters,
-            f"staleness is above recipe.stale_after ({recipe.stale_after}): some episodes would be filtered",
-        ),
-        (
-            config.staleness > 0 and config.cluster is None,
-            "staleness needs a cluster: in one process the roles and the trainer take turns",
-        ),
-        (
-            config.cluster is not None and play.tensor_parallel != max(1, config.cluster.engine_gpus),
-            "play.tensor_parallel is not cluster.engine_gpus: an engine uses exactly the GPUs of its actor",
-        ),
-        (
-            play.player.top_p != 1,
-            "play.top_p is not 1: the trainer's probabilities are those at 1, and every ratio would be wrong",
-        ),
-        (
-            play.player.temperature != 1,
-            "play.temperature is not 1: the trainer's probabilities are those at 1, and every ratio would be wrong",
-        ),
-        (
-            recipe.too_long == "refuse" and context is None,
-            "recipe.too_long is refuse and play.context is not set: a long episode would end the run",
-        ),
-        (
-            recipe.too_long == "refuse" and context is not None and context > recipe.budget,
-            f"play.context is above recipe.budget ({recipe.budget}): a long episode would end the run",
-        ),
-    ]  # fmt: skip
 
 
 def load_config(name: str | Path, overrides: Sequence[str] = ()) -> TrainConfig:

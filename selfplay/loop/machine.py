@@ -1,11 +1,12 @@
 """The machines of a run and its actors on Ray, as its configuration names them. The plan uses both. A configuration
 that asks for more than its machines is refused when it is loaded; nothing else reads `MachineConfig`."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
+from selfplay.formatting import count
 from selfplay.loop.config_base import ConfigSection, NonNegativeInt, PositiveInt
 
 if TYPE_CHECKING:
@@ -14,8 +15,8 @@ if TYPE_CHECKING:
 
 class MachineConfig(ConfigSection):
     """`gpu`: the kind of all GPUs; None: no GPU, or unknown. A node has `gpus` of them; there are `nodes` nodes (None:
-    as many as needed). `memory`: GB of a node's main memory; None: unknown. `cpus`: cores of the machine, for a run
-    without a cluster. `assume`: other values for the plan's constants (`planning.assumptions`)."""
+    as many as needed). `memory`: GB of a node's main memory; None: unknown. `cpus`: cores of a node, or of the machine
+    of a run without a cluster. `assume`: other values for the plan's constants (`planning.assumptions`)."""
 
     gpu: Literal["a100", "h100", "h200"] | None = None
     gpus: PositiveInt = 8
@@ -72,9 +73,28 @@ def nodes_needed(config: "TrainConfig") -> int:
     return of_engines + max(0, -(-(cluster.trainers * cluster.trainer_gpus - free) // each))
 
 
+def without_a_place(cluster: Cluster, nodes: Sequence[Mapping[str, float]]) -> str:
+    """The actors that find no place on these nodes, in words; empty if all do. `nodes`: the cores (`CPU`) and GPUs
+    (`GPU`) of each; a host's cores are on one node, and so are an engine's GPUs."""
+    cores, gpus = ([node.get(what, 0) for node in nodes] for what in ("CPU", "GPU"))
+    for what, wanted, each, there, has in (
+        ("host", cluster.hosts, cluster.host_cpus, cores, "cores"),
+        ("engine", cluster.every_engine, cluster.engine_gpus, gpus, "GPUs"),
+    ):
+        if each and (places := sum(int(one // each) for one in there)) < wanted:
+            largest = f"the largest node has {max(there, default=0):g}, and all {sum(there):g}"
+            return f"{count(wanted, what)} of {each} {has} need a node each that has them: {largest}, room for {places}"
+    if cluster.gpus > sum(gpus):
+        return f"engines and trainers need {cluster.gpus} GPUs, and the cluster has {sum(gpus):g}"
+    return ""
+
+
 def too_few_machines(config: "TrainConfig") -> list[tuple[bool, str]]:
     """(whether it applies, why it cannot work) for each demand that the machines cannot meet."""
     cluster, machine = config.cluster, config.machine
+    if cluster is not None and "cpus" in machine.model_fields_set and cluster.host_cpus > machine.cpus:
+        why = f"cluster.host_cpus is {cluster.host_cpus}, and a node has {machine.cpus} cores (machine.cpus)"
+        return [(True, f"{why}: a host is on one node")]
     if cluster is None or not cluster.gpus:
         return []
     if cluster.engine_gpus > machine.gpus:

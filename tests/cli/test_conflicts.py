@@ -110,3 +110,8 @@ def test_tokens_are_counted_by_a_tokenizer(selfplay: Command, tmp_path: Path) ->
 def test_an_empty_text_is_no_value(selfplay: Command, arguments: tuple[str, ...], named: str) -> None:
     done = selfplay.here(*arguments)
     assert done.code == 2 and "is empty" in done.err and named in done.err, done.err
+
+
+def test_a_cluster_to_join_needs_one_in_the_configuration(selfplay: Command) -> None:
+    done = selfplay.here("train", "tiny_cpu", "--ray-address", "a:1")
+    assert done.code == 2 and "'--ray-address': needs `cluster` in the configuration" in " ".join(done.err.split())

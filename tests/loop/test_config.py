@@ -91,6 +91,9 @@ def test_only_settings_that_change_no_rollout_may_differ_when_a_run_is_resumed(t
         ("machine.gpu=v100", "machine.gpu: 'a100', 'h100' or 'h200' is needed, not 'v100'"),
         ("cluster={engine_gpus: 16}", "cluster.engine_gpus is 16, and a node has 8 (machine.gpus)"),
         ("staleness=1", "staleness needs a cluster"),
+        ("staleness=9 & recipe.filters=[] & cluster={}", "staleness is above 8"),
+        ("play.max_tokens=2048", "play.max_tokens is not below play.context (2048)"),
+        ("cluster={host_cpus: 97} & machine.cpus=96", "cluster.host_cpus is 97, and a node has 96 cores"),
         ("cluster={engine_gpus: 2}", "play.tensor_parallel is not cluster.engine_gpus"),
     ],
 )

@@ -15,7 +15,6 @@ from selfplay.cluster.engines import Engines, RemoteEngine
 from selfplay.cluster.errors import ClusterError
 from selfplay.cluster.host import HostRuns, once_each
 from selfplay.cluster.hosts import Hosts, Opposing
-from selfplay.cluster.ray_session import joined
 from selfplay.cluster.trainer import RemoteLearner
 from selfplay.cluster.weights import Broadcast, Folder, Weights
 from selfplay.commands.curriculum import prepared_here
@@ -46,13 +45,11 @@ AROUND = 3600.0
 async def on_cluster(
     order: TrainOrder, runs: Mapping[str, RepositoryRuns], known: Known, watcher: TrainWatcher
 ) -> AsyncIterator[TrainingParts]:
-    """Start the actors, and end them when the context ends. Raises `SelfplayError`."""
+    """Start the actors on the joined cluster, and end them when the context ends. Raises `SelfplayError`."""
     config, wanted = order.config, order.config.cluster
     player = next(iter(runs.values())).injecting.player
     assert wanted is not None and isinstance(player, ModelPlayer)
     async with AsyncExitStack() as stack:
-        watcher.say("starting Ray" if order.address is None else f"joining Ray at {order.address}")
-        stack.enter_context(joined(wanted, order.address))
         watcher.say(f"opening {config.model}: engines {wanted.engines}, trainers {wanted.trainers}")
         make = partial(Learner, config, order.out.absolute())
         learner = RemoteLearner(partial(rank_actor, wanted), make, wanted.trainers)

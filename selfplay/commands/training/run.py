@@ -8,7 +8,7 @@ the same command resumes: played episodes are kept, and each rollout is trained 
 import asyncio
 import json
 from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import ExitStack, asynccontextmanager
+from contextlib import AbstractContextManager, ExitStack, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -34,6 +34,7 @@ from selfplay.curriculum.summary import read_summary, summarise, write_summary
 from selfplay.formatting import listed
 from selfplay.loop.config import by_default
 from selfplay.loop.ledger import Ledger, open_ledger
+from selfplay.loop.machine import Cluster
 from selfplay.policies.tokenizer import imported, load_tokenizer
 from selfplay.rollout.model_player import ModelPlayer
 from selfplay.rollout.players import player_named
@@ -79,6 +80,8 @@ def run_training(order: TrainOrder, backend: Backend, watcher: RunWatcher) -> di
         if ledger.recorded(ONLY) is None and (only := chosen(pool, config.solver.only)):
             ledger.settle({ONLY: sorted(only)})  # new bugs may change what a prefix names
         settle_attempts(pool, TRAINING, player, config.solver.attempts)
+        if config.cluster is not None:  # before anything is built, which may take hours
+            stack.enter_context(_joined(config.cluster, order.address, watcher))
         pool.settle_attempts(TRAINING, {ROLES: config.roles})
         measured = prepared_sources(wanted, pool, ledger, backend, watcher, config.injector.groups > 0)
         runner = stack.enter_context(asyncio.Runner())
@@ -96,6 +99,13 @@ def run_training(order: TrainOrder, backend: Backend, watcher: RunWatcher) -> di
             write_summary(order.out, {**read_summary(order.out), **summarise(pool)})
         weights = newest_weights(order.out)
         return {"steps": ledger.finished(), "weights": str(weights) if weights else None}
+
+
+def _joined(wanted: Cluster, address: str | None, watcher: RunWatcher) -> AbstractContextManager[None]:
+    from selfplay.cluster.ray_session import joined
+
+    watcher.say("starting Ray" if address is None else f"joining Ray at {address}")
+    return joined(wanted, address)
 
 
 def _settle(pool: Curriculum, wanted: Sequence[Order], player: ModelPlayer) -> None:

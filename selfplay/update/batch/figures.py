@@ -52,9 +52,9 @@ class RewardFigures(TypedDict):
 
 
 class RoleFigures(TypedDict):
-    """A role's episodes in one step. `without_a_gradient`: reason -> episodes; `versions_behind`: how many versions
-    of the policy the oldest token lacks -> episodes trained on; `checks`: failed check -> injections; `diversity`: the share of bugs unlike
-    earlier ones; `groups`: solve rate as `3/8` -> groups."""
+    """A role's episodes in one step. `without_a_gradient`: reason -> episodes; `versions_behind`: how many versions of
+    the policy the oldest token lacks -> episodes trained on; `checks`: failed check -> injections; `diversity`: the
+    share of bugs unlike earlier ones; `groups`: solve rate as `3/8` -> groups."""
 
     episodes: int
     trained_on: int
