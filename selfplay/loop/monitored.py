@@ -1,4 +1,4 @@
-"""What the monitors of collapse watch: the table from which their settings, alarms and messages are made."""
+"""What the monitors watch: the table from which their settings, alarms and messages are made."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -7,19 +7,21 @@ from typing import Literal
 from selfplay.loop.metrics import Figures, counts, number, part
 from selfplay.update.recipe import GIBBERISH
 
-Kind = Literal["below", "above", "fallen", "changed"]
+Kind = Literal["below", "above", "fallen", "changed", "at once"]
 
 
 @dataclass(frozen=True)
 class Monitor:
     """`limit`: the value from which it warns by default. `kind`: how a value is compared with it. `measure`: its figure
-    of a step. `said`: the message of `value` and `limit`; `advice`: what to do."""
+    of a step. `said`: the message of `value` and `limit`; `advice`: what to do. `stop`: whether it stops the run by
+    default."""
 
     limit: float
     kind: Kind
     measure: Callable[[Figures], float | None]
     said: str
     advice: str
+    stop: bool = False
 
 
 def _entropy(step: Figures) -> float | None:
@@ -49,6 +51,12 @@ def _gibberish(step: Figures) -> float | None:
 def _length(step: Figures) -> float | None:
     episodes = _sum(step, "episodes")
     return _sum(step, "tokens") / episodes if episodes else None
+
+
+def _parity(step: Figures) -> float | None:
+    """Only of a step whose tokens were all sampled by the weights that the update began with."""
+    behind = {age for role in _roles(step) for age in counts(step, "rollouts", role, "versions_behind")}
+    return number(step, "tokens", "both", "absolute_difference") if behind == {"0"} else None
 
 
 def _roles(step: Figures) -> Sequence[str]:
@@ -106,5 +114,14 @@ MONITORS: Mapping[str, Monitor] = {
         _length,
         "episodes have {value:.2f} times the tokens of the first steps' (limit {limit:g} times)",
         "Read some episodes (`selfplay show`): loops, or episodes that give up at once; play.calls bounds them.",
+    ),
+    "parity": Monitor(
+        0.2,
+        "at once",
+        _parity,
+        "engine and trainer do not have the same policy: their log-probabilities of the same tokens are {value:.2g} "
+        "apart on average (limit {limit:g})",
+        "The engine has other weights, another tokenizer or another precision: see play.dtype and recipe.precision.",
+        stop=True,
     ),
 }

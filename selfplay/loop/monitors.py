@@ -6,9 +6,11 @@
     uniform     share of solver groups in which all attempts or none solve the bug: they teach nothing
     gibberish   share of episodes that the gibberish filter dropped
     length      mean tokens per episode changed by more than this factor since the first steps
+    parity      how far the log-probabilities of engine and trainer are apart where both had the same weights
 
 The paper (arXiv 2512.18552) saw two of these go wrong in long runs: gibberish and similar bugs. A monitor compares the
-mean of the last `window` steps that have its figure, and is silent with fewer.
+mean of the last `window` steps that have its figure, and is silent with fewer; parity is judged at every step, hence
+also at the first one and at the first after a resume.
 """
 
 from collections.abc import Mapping, Sequence
@@ -32,7 +34,7 @@ class Watch(ConfigSection):
 
 
 def _by_default(name: str) -> Watch:
-    return Watch(limit=MONITORS[name].limit)
+    return Watch(limit=MONITORS[name].limit, stop=MONITORS[name].stop)
 
 
 class Monitors(ConfigSection):
@@ -45,15 +47,18 @@ class Monitors(ConfigSection):
     uniform: Watch = _by_default("uniform")
     gibberish: Watch = _by_default("gibberish")
     length: Watch = _by_default("length")
+    parity: Watch = _by_default("parity")
 
     @model_validator(mode="before")
     @classmethod
     def _with_limits(cls, given: Any) -> Any:
-        """A monitor that only sets `stop` keeps its default limit."""
+        """A monitor keeps the default of what it does not set."""
         if not isinstance(given, Mapping):
             return given
         return {
-            name: {"limit": MONITORS[name].limit, **value} if name in MONITORS and isinstance(value, Mapping) else value
+            name: {**_by_default(name).model_dump(), **value}
+            if name in MONITORS and isinstance(value, Mapping)
+            else value
             for name, value in given.items()
         }
 
@@ -113,7 +118,9 @@ def refuse_collapse(history: Sequence[Figures], monitors: Monitors) -> list[Alar
 
 
 def _compared(kind: Kind, values: Sequence[float], window: int) -> float | None:
-    """The value to compare with the limit: the last steps' mean, or its ratio to the first steps' mean."""
+    """The value to compare with the limit: the last step's, the last steps' mean, or its ratio to the first steps'."""
+    if kind == "at once":
+        return values[-1] if values else None
     if len(values) < window:
         return None
     last = fmean(values[-window:])
@@ -126,4 +133,4 @@ def _compared(kind: Kind, values: Sequence[float], window: int) -> float | None:
 def _beyond(kind: Kind, value: float, limit: float) -> bool:
     if kind == "changed":
         return value > limit or value < 1 / limit
-    return value > limit if kind == "above" else value < limit
+    return value > limit if kind in ("above", "at once") else value < limit

@@ -67,6 +67,26 @@ def test_each_collapse_is_named_with_its_value(monitor: str, sick: dict[str, Any
     assert f"monitors.{monitor}.stop=false" in stopped.value.hint
 
 
+def apart(difference: float, *behind: str) -> dict[str, Any]:
+    """A step in which engine and trainer differ so much, on tokens of these ages."""
+    made = step()
+    made["tokens"]["both"]["absolute_difference"] = difference
+    made["rollouts"]["solver"]["versions_behind"] = dict.fromkeys(behind, 4)
+    return made
+
+
+def test_an_engine_with_other_weights_stops_the_run_at_its_first_step() -> None:
+    """Nothing is stale, so the same weights must say the same; the distance of bf16 is 0.04."""
+    assert refuse_collapse([apart(0.04, "0")], Monitors()) == []
+    with pytest.raises(Collapsed, match=r"parity: engine and trainer do not have the same policy: .* are 0\.9 apart"):
+        refuse_collapse([apart(0.9, "0")], Monitors())
+    assert refuse_collapse([apart(0.9, "0", "1")], Monitors()) == [], "older weights sample otherwise"
+    assert names([apart(0.9, "0")], parity={"limit": 0.95}) == []
+    (warned,) = refuse_collapse([apart(0.9, "0")], Monitors.model_validate({"parity": {"stop": False}}))
+    assert not warned.stop
+    assert names([apart(0.9, "0"), apart(0.01, "0")]) == [], "a step that is right again"
+
+
 def test_the_words_have_value_limit_and_advice() -> None:
     (found,) = alarms([step(invalid=4)] * 5, Monitors())
     assert found.words().startswith(

@@ -12,7 +12,7 @@ import pytest
 from coached import coached_player
 from models.update.conftest import tiny_folder
 from recorded import messages
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save_file
 from weights_apart import apart
 
 from benchmarks.steps_trained import account
@@ -24,6 +24,7 @@ from selfplay.curriculum.open_pool import read_pool
 from selfplay.loop.config import TrainConfig
 from selfplay.loop.errors import TrainingError
 from selfplay.loop.ledger import Ledger
+from selfplay.loop.monitors import Collapsed
 from selfplay.rollout import players
 from selfplay.rollout.solver import solver_rollout
 from selfplay.sandbox import Backend
@@ -88,6 +89,23 @@ def test_each_step_plays_both_roles_under_the_newest_weights(trained: Path) -> N
     with read_pool(trained) as pool:
         assert [attempt.versions for attempt in pool.attempts.all()] == [(0, 0), (0, 0), (1, 1), (1, 1)]
         assert [record.status for record in pool.episodes.records()] == ["gave_up", "valid", "duplicate", "gave_up"]
+
+
+@pytest.mark.slow
+def test_an_engine_with_other_weights_ends_the_run_after_its_first_step(
+    shop: Path, tiny: Path, backend: Backend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its embeddings are thirty times as large, so it says other tokens: nothing that it samples is the policy's."""
+    other = shutil.copytree(tiny, tmp_path / "other")
+    weights = load_file(other / "model.safetensors")
+    larger = {name: value * 30 if "embed_tokens" in name else value for name, value in weights.items()}
+    save_file(larger, other / "model.safetensors", {"format": "pt"})
+    monkeypatch.setattr(players, "KINDS", {"transformers": lambda model, options: coached_player(other, PLANS)})
+    out = tmp_path / "run"
+    for _ in range(2):  # the same command again ends the same way, before anything is played
+        with pytest.raises(Collapsed, match="parity: engine and trainer do not have the same policy") as stopped:
+            run_training(TrainOrder(config(shop, tiny), out), backend, SILENT)
+        assert "monitors.parity.stop=false" in stopped.value.hint and len(steps_of(out)) == 1
 
 
 @pytest.mark.slow
