@@ -163,14 +163,8 @@ def test_new_weights_have_a_new_version_and_the_old_come_back(
 ) -> None:
     greedy = {"temperature": 0.0}
     before = loop.run(sampled(engine, chat, 10, **greedy))
-    other = tmp_path / "other"
-    shutil.copytree(smollm2, other)
+    other = perturbed(smollm2, tmp_path / "other")
     weights = load_file(other / "model.safetensors")
-    generator = torch.Generator().manual_seed(1)
-    for name, tensor in weights.items():
-        if name.endswith("mlp.down_proj.weight"):
-            weights[name] = tensor + 0.05 * torch.randn(tensor.shape, generator=generator).to(tensor.dtype)
-    save_file(weights, other / "model.safetensors", metadata={"format": "pt"})
     save_file({"model.norm.weight": weights["model.norm.weight"]}, tmp_path / "model.safetensors")
     with pytest.raises(ModelError, match="lacks"):  # a part of a model would be mixed with what is there
         loop.run(engine.reload(str(tmp_path), 7))
@@ -181,6 +175,47 @@ def test_new_weights_have_a_new_version_and_the_old_come_back(
     assert [s.versions for s in before] == [(0, 0)] * 3
     assert [s.versions for s in changed] == [(1, 1)] * 3 and [s.ids for s in changed] != [s.ids for s in before]
     assert [s.versions for s in again] == [(2, 2)] * 3 and [s.ids for s in again] == [s.ids for s in before]
+
+
+def test_answers_go_on_under_new_weights_and_say_which_sampled_them(
+    engine: VllmModel, smollm2: Path, chat: ChatFormat, loop: Runner, judge: torch.nn.Module, tmp_path: Path
+) -> None:
+    """Weights come in the midst of three answers of 200 tokens. What was sampled before stays and is the old policy's;
+    where the new one went on, the old one would say something else. Version 4 has the weights of version 3 again."""
+    other = perturbed(smollm2, tmp_path / "other")
+
+    async def changed() -> list[Sample]:
+        sampling = Sampling(max_tokens=200)
+        running = [asyncio.create_task(engine.sample(prompt, sampling, ())) for prompt in prompts(chat)]
+        while not engine._engine.output_processor.request_states:
+            await asyncio.sleep(0.01)
+        await asyncio.sleep(1.5)
+        assert not any(one.done() for one in running), "they end too early to be changed under way"
+        await engine.reload(str(other), 4)
+        return await asyncio.gather(*running)
+
+    loop.run(engine.reload(str(smollm2), 3))
+    samples = loop.run(changed())
+    later = loop.run(engine.sample(prompts(chat)[0], Sampling(max_tokens=2), ()))
+    loop.run(engine.reload(str(smollm2), 5))
+    assert [one.versions for one in samples] == [(3, 4)] * 3 and later.versions == (4, 4)
+    for one in samples:
+        assert len(one.ids) == len(one.logprobs) == 200
+        off = (recomputed(judge, one) - torch.tensor(one.logprobs)).abs() > 0.02
+        first = int(off.int().argmax())
+        assert 0 < first < 200, "tokens of both"
+        assert float(off[first:].float().mean()) > 0.5, "all after the first are the new policy's"
+
+
+def perturbed(model: Path, folder: Path) -> Path:
+    """A copy of the model that says something else."""
+    shutil.copytree(model, folder)
+    weights, generator = load_file(folder / "model.safetensors"), torch.Generator().manual_seed(1)
+    for name, tensor in weights.items():
+        if name.endswith("mlp.down_proj.weight"):
+            weights[name] = tensor + 0.05 * torch.randn(tensor.shape, generator=generator).to(tensor.dtype)
+    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
+    return folder
 
 
 def test_a_prompt_longer_than_the_context_is_an_error_not_a_crash(
