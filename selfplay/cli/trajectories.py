@@ -29,14 +29,14 @@ def demonstrate(
     short: Annotated[
         bool, typer.Option("--short", help="Repairs without running a test: for very small contexts.")
     ] = False,
+    role: Annotated[str, typer.Option(help="injector, solver or both.")] = "both",
     sandbox: SandboxOption = "bubblewrap",
     image: ImageOption = None,
     runtime: RuntimeOption = None,
     trust: TrustOption = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result of each bug as JSON.")] = False,
 ) -> None:
-    """Plant each bug of a run again and repair it: short lessons for both roles, which `export` then writes. It
-    resumes."""
+    """Plant each bug of a run again and repair it: short lessons, which `export` then writes. It resumes."""
     from selfplay.commands.demonstrate import demonstrate as show
     from selfplay.curriculum import open_existing
     from selfplay.report.progress import LiveWatcher
@@ -47,7 +47,7 @@ def demonstrate(
         watcher.expect(pool.episodes.count(), "demonstrating")
         try:
             backend = opened(sandbox, image, runtime)
-            for shown in show(pool, backend, one_per_core(workers), trust=trust, short=short):
+            for shown in show(pool, backend, one_per_core(workers), trust=trust, short=short, role=role):
                 found.append(shown)
                 watcher.done(f"{shown.bug}: {shown.why or 'shown'}")
         except KeyboardInterrupt:

@@ -1,6 +1,6 @@
 """What `selfplay trajectories demonstrate` does: plant and repair every bug of a run as demonstrations."""
 
-from collections.abc import AsyncGenerator, Generator
+from collections.abc import AsyncGenerator, Generator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,7 +8,7 @@ from pathlib import Path
 from selfplay.agent.trajectory import TrajectoryError, load, save
 from selfplay.artifact import ArtifactError, Bug
 from selfplay.commands.event_loop import iterate
-from selfplay.curriculum import Curriculum
+from selfplay.curriculum import Curriculum, CurriculumError
 from selfplay.curriculum.stored_bugs import demonstration_of, prepared_for, read_bug
 from selfplay.errors import SelfplayError
 from selfplay.repository import Prepared, Suite, measure_suite
@@ -21,30 +21,34 @@ from selfplay.sandbox.workers import Workers
 from selfplay.sft.demonstrate import Demonstrated, StoredBug, demonstrate_planting, demonstrate_repair
 
 PLAYS = {"injector": demonstrate_planting, "solver": demonstrate_repair}
+BOTH = "both"
 Played = dict[str, Demonstrated] | str
 """The result of each role, or why none could be played."""
 
 
 @dataclass(frozen=True)
 class Shown:
-    """The result for one bug. `why`: why it was not demonstrated in a role; empty if it was in both."""
+    """The result for one bug. `why`: why it was not demonstrated in a role; empty if it was in all that were asked."""
 
     bug: str
     why: str = ""
 
 
 def demonstrate(
-    pool: Curriculum, backend: Backend, workers: int, *, trust: bool = False, short: bool = False
+    pool: Curriculum, backend: Backend, workers: int, *, trust: bool = False, short: bool = False, role: str = BOTH
 ) -> Generator[Shown, None, None]:
     """Demonstrate every first-order bug of the run that has no demonstration yet, `workers` at a time; results come as
     they finish.
 
-    `trust`: allow what the run wants to run or fetch; `short`: see `StoredBug`. Raises `SelfplayError` for an original
-    that is gone and cannot be fetched again, after all other bugs."""
+    `trust`: allow what the run wants to run or fetch; `short`: see `StoredBug`; `role`: one of `PLAYS`, or both. Raises
+    `SelfplayError` for an original that is gone and cannot be fetched again, after all other bugs."""
+    roles = [one for one in PLAYS if role in (BOTH, one)]
+    if not roles:
+        raise CurriculumError(f"there is no role {role!r}", "The roles are injector, solver and both.")
     todo, bugs = dict[str, list[tuple[Bug, int]]](), pool.folder / "bugs"
     for record in pool.episodes.with_bugs():
         assert record.bug is not None
-        if all(_readable(demonstration_of(pool.folder, record.bug.id, role)) for role in PLAYS):
+        if all(_readable(demonstration_of(pool.folder, record.bug.id, one)) for one in roles):
             yield Shown(record.bug.id)
             continue
         try:
@@ -61,16 +65,16 @@ def demonstrate(
             failed.append(error)
             continue
         jobs += [StoredBug(bugs / bug.id, number, suite, prepared, short) for bug, number in own]
-    results = iterate(_demonstrated(jobs, backend, workers))
+    results = iterate(_demonstrated(jobs, backend, workers, roles))
     try:
         for job, found in results:
             if isinstance(found, str):
                 yield Shown(job.folder.name, found)
                 continue
-            for role, trajectory in found.items():
+            for one, trajectory in found.items():
                 if not isinstance(trajectory, str):
-                    save(trajectory, demonstration_of(pool.folder, job.folder.name, role))
-            why = [f"{role}: {one}" for role, one in found.items() if isinstance(one, str)]
+                    save(trajectory, demonstration_of(pool.folder, job.folder.name, one))
+            why = [f"{one}: {said}" for one, said in found.items() if isinstance(said, str)]
             yield Shown(job.folder.name, "; ".join(why))
     finally:
         results.close()
@@ -89,13 +93,13 @@ def _measured(pool: Curriculum, repository: str, bug: Bug, backend: Backend, tru
 
 
 async def _demonstrated(
-    jobs: list[StoredBug], backend: Backend, workers: int
+    jobs: list[StoredBug], backend: Backend, workers: int, roles: Sequence[str]
 ) -> AsyncGenerator[tuple[StoredBug, Played], None]:
     seats = SandboxPool(backend)
     with Workers(workers) as threads:
 
         async def play(job: StoredBug) -> Played:
-            return {role: await show(job, seats, threads) for role, show in PLAYS.items()}
+            return {role: await PLAYS[role](job, seats, threads) for role in roles}
 
         losses: Retries[StoredBug, Played] = Retries(_unplayed, idle_check_in(seats, threads))
         async with aclosing(many(each_of(jobs), play, workers, losses)) as found:

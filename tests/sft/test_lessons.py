@@ -95,6 +95,16 @@ def test_bugs_are_demonstrated_in_four_short_lessons(
         assert sum(len(message["content"]) for message in row["messages"]) < 12_000
 
 
+@pytest.mark.long
+def test_one_role_alone_is_demonstrated(finished: tuple[Path, object], selfplay: Any, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(finished[0], run)
+    assert "4 of 4 bugs demonstrated" in selfplay("trajectories", "demonstrate", run, "--role", "solver").out
+    assert selfplay("trajectories", "demonstrate", run, "--role", "tester").code == 1
+    names = [path.name for path in (run / "trajectories").glob("*demonstration*")]
+    assert len(names) == 4 and all(name.endswith("-solver.jsonl.zst") for name in names)
+
+
 def _word(call: Call) -> str:
     """The first two words of a command, or the tool."""
     return " ".join(str(call.arguments.get("command", call.tool)).split()[:2])
