@@ -44,20 +44,23 @@ KILLED_IN = 2
 """The step (from 0) in which the run is killed."""
 BUGS = {
     TAUGHT: ("--bugs", "3", "--strategy", "direct", "--seed", "7"),
-    FIRST: ("--bugs", "2", "--strategy", "removal", "--seed", "1"),
+    FIRST: ("--bugs", "3", "--strategy", "removal", "--seed", "6"),
 }
-"""One to learn to plant in each file where an injector may be told to begin. Each fails one test, the first ones one
-and two: the more tests a weakening has to mend, the longer is its lesson."""
+"""One to learn to plant in each file where an injector may be told to begin, which fails one test: the more tests a
+weakening has to mend, the longer is its lesson. The first ones fail one to three."""
+LESSONS = {TAUGHT: "injector", FIRST: "solver"}
+"""The role of each one's lessons."""
 COLD_START = (
     "--batch", "1", "--warmup", "5", "--schedule", "cosine", "--repeats", "--held-out", "0",
     "--budget", "3072", "--too-long", "leave-out", "--keep-activations",
 )  # fmt: skip
 BY_HEART = ("--role", "injector", "--epochs", "14", "--lr", "4e-4")
-ROUNDS = (("--epochs", "4", "--lr", "1e-4"), *3 * (("--epochs", "2", "--lr", "1e-4"),))
+ROUNDS = (("--epochs", "6", "--lr", "2e-4"), *4 * (("--epochs", "2", "--lr", "1e-4"),))
 """An injection is right only if some 980 tokens are, and it is new only once: those lessons are learned by heart. A
 solver that knows its lessons as well resolves its bug in every attempt, and has nothing left to learn: rounds in both
-roles end when `ENOUGH` of `TRIES` attempts at each first bug resolve it."""
-TRIES, ENOUGH = 6, 2
+roles end when one of the first bugs is resolved in some of `TRIES` attempts. In both, since a few steps in one role
+undo the other."""
+TRIES = 6
 
 
 class Phases:
@@ -84,8 +87,8 @@ def main() -> None:
             selfplay("curriculum", config.source, "--out", out, *which, again=AGAIN)
         copied(FIRST, TRIED)
         copied(FIRST, RUN)
-        for out in BUGS:
-            selfplay("trajectories", "demonstrate", out, "--short", again=AGAIN)
+        for out, role in LESSONS.items():
+            selfplay("trajectories", "demonstrate", out, "--short", "--role", role, again=AGAIN)
     with phases.of("cold start"):
         model = cold_start(folder, config.options)
     with phases.of("training until it is killed"):
@@ -104,14 +107,12 @@ def cold_start(model: str, options: Mapping[str, str]) -> Path:
         out = RUN.with_name(f"train-demo-cold-{number + 1}")
         taught(before, out, [TAUGHT, FIRST], how)
         resolved = resolves(TRIED, out, TRIES, options, AGAIN)
-        good = sum(min(times, TRIES - 1) for times in resolved.values())
-        print(
-            f"after {out}: {sum(resolved.values())} of {TRIES * len(resolved)} attempts resolve their bug", flush=True
-        )
-        if good >= ENOUGH:
+        each = ", ".join(f"{bug} in {good} of {TRIES}" for bug, good in resolved.items())
+        print(f"after {out}, attempts resolve {each}", flush=True)
+        if any(0 < good < TRIES for good in resolved.values()):
             return out
         before = out
-    sys.exit(f"the demonstration failed: after {len(ROUNDS)} rounds hardly an attempt resolves its bug")
+    sys.exit(f"the demonstration failed: after {len(ROUNDS)} rounds no bug is resolved at times")
 
 
 def taught(model: Path | str, out: Path, lessons: Sequence[Path], how: Sequence[str]) -> None:
