@@ -90,17 +90,19 @@ def main() -> None:
         for out, role in LESSONS.items():
             selfplay("trajectories", "demonstrate", out, "--short", "--role", role, again=AGAIN)
     with phases.of("cold start"):
-        model = cold_start(folder, config.options)
+        model, bugs = cold_start(folder, config.options)
+    start = [f"model={model}", f"solver.only=[{','.join(bugs)}]"]
     with phases.of("training until it is killed"):
         if not NOTE.exists():
-            NOTE.write_text(json.dumps(killed(training(model, KILLED_IN + 1))))
+            NOTE.write_text(json.dumps(killed(training(start, KILLED_IN + 1))))
     with phases.of("training, resumed"):
-        trained(model)
+        trained(start)
     shown(phases)
 
 
-def cold_start(model: str, options: Mapping[str, str]) -> Path:
-    """The first model that resolves the first bugs at times."""
+def cold_start(model: str, options: Mapping[str, str]) -> tuple[Path, list[str]]:
+    """The first model that resolves some of the first bugs at times, and these: old bugs are drawn from them alone, since
+    one that is always or never resolved teaches nothing."""
     taught(model, INJECTOR, [TAUGHT], BY_HEART)
     before = INJECTOR
     for number, how in enumerate(ROUNDS):
@@ -109,8 +111,8 @@ def cold_start(model: str, options: Mapping[str, str]) -> Path:
         resolved = resolves(TRIED, out, TRIES, options, AGAIN)
         each = ", ".join(f"{bug} in {good} of {TRIES}" for bug, good in resolved.items())
         print(f"after {out}, attempts resolve {each}", flush=True)
-        if any(0 < good < TRIES for good in resolved.values()):
-            return out
+        if at_times := [bug for bug, good in resolved.items() if 0 < good < TRIES]:
+            return out, at_times
         before = out
     sys.exit(f"the demonstration failed: after {len(ROUNDS)} rounds no bug is resolved at times")
 
@@ -122,9 +124,9 @@ def taught(model: Path | str, out: Path, lessons: Sequence[Path], how: Sequence[
         selfplay("sft", *lessons, "--model", model, "--out", out, *how, again=AGAIN)
 
 
-def training(model: Path, steps: int) -> list[str]:
-    """The command that trains up to so many steps."""
-    return [SELFPLAY, "train", "tiny_cpu", f"model={model}", f"steps={steps}", "--out", str(RUN)]
+def training(start: Sequence[str], steps: int) -> list[str]:
+    """The command that trains up to so many steps. `start`: what the cold start came to, as settings."""
+    return [SELFPLAY, "train", "tiny_cpu", *start, f"steps={steps}", "--out", str(RUN)]
 
 
 def killed(command: list[str]) -> dict[str, str]:
@@ -146,14 +148,14 @@ def digests(names: list[str]) -> dict[str, str]:
     return {name: hashlib.sha256((RUN / "trajectories" / name).read_bytes()).hexdigest() for name in names}
 
 
-def trained(model: Path) -> None:
+def trained(start: Sequence[str]) -> None:
     """Resume the run, a few steps at a time until there are enough updates."""
     steps = UPDATES
     while (missing := UPDATES - account(RUN).updates) > 0:
         steps = max(steps, len(read_history(RUN)) + missing)
         if steps > MOST_STEPS:
             return
-        selfplay(*training(model, steps)[1:], again=AGAIN)
+        selfplay(*training(start, steps)[1:], again=AGAIN)
 
 
 def shown(phases: Phases) -> None:
