@@ -101,8 +101,8 @@ def main() -> None:
 
 
 def cold_start(model: str, options: Mapping[str, str]) -> tuple[Path, list[str]]:
-    """The first model that resolves some of the first bugs at times, and these: old bugs are drawn from them alone, since
-    one that is always or never resolved teaches nothing."""
+    """The first model that resolves some of the first bugs at times, and these: old bugs are drawn from them alone,
+    since one that is always or never resolved teaches nothing."""
     taught(model, INJECTOR, [TAUGHT], BY_HEART)
     before = INJECTOR
     for number, how in enumerate(ROUNDS):
