@@ -101,8 +101,8 @@ def main() -> None:
 
 
 def cold_start(model: str, options: Mapping[str, str]) -> tuple[Path, list[str]]:
-    """The first model that resolves some of the first bugs at times, and these: old bugs are drawn from them alone,
-    since one that is always or never resolved teaches nothing."""
+    """The first model that resolves one of the first bugs, and the bugs that it resolves, at times if there are such:
+    old bugs are drawn from them alone, since one that is never resolved teaches nothing."""
     taught(model, INJECTOR, [TAUGHT], BY_HEART)
     before = INJECTOR
     for number, how in enumerate(ROUNDS):
@@ -111,10 +111,11 @@ def cold_start(model: str, options: Mapping[str, str]) -> tuple[Path, list[str]]
         resolved = resolves(TRIED, out, TRIES, options, AGAIN)
         each = ", ".join(f"{bug} in {good} of {TRIES}" for bug, good in resolved.items())
         print(f"after {out}, attempts resolve {each}", flush=True)
-        if at_times := [bug for bug, good in resolved.items() if 0 < good < TRIES]:
-            return out, at_times
+        at_times = [bug for bug, good in resolved.items() if 0 < good < TRIES]
+        if found := at_times or [bug for bug, good in resolved.items() if good]:
+            return out, found
         before = out
-    sys.exit(f"the demonstration failed: after {len(ROUNDS)} rounds no bug is resolved at times")
+    sys.exit(f"the demonstration failed: after {len(ROUNDS)} rounds no bug is resolved")
 
 
 def taught(model: Path | str, out: Path, lessons: Sequence[Path], how: Sequence[str]) -> None:
