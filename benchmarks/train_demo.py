@@ -38,7 +38,7 @@ lesson is new once, and a duplicate afterwards."""
 NOTE = RUN.with_name("train-demo-killed.json")
 AGAIN = "make train-demo"
 UPDATES = 6
-MOST_STEPS = 12
+MOST_STEPS = 20
 """A step whose rewards are all alike takes no update. So many are played at most until there were enough updates."""
 KILLED_IN = 2
 """The step (from 0) in which the run is killed."""
