@@ -2,6 +2,7 @@
 its plan, its monitors.
 
 config       a YAML file and overrides -> one typed value; refuses unknown keys and impossible combinations
+impossible   the combinations of settings that cannot work
 config_base  the base class of its parts
 yaml_text    YAML as plain values, every fault with its line
 play         how it plays, as typed options of the player and the engine
