@@ -12,7 +12,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from benchmarks.cold_starts import copied, half, resolves
+from benchmarks.cold_starts import copied, earns, half, resolves
 from benchmarks.figures import Sheet, at_least, at_most, report
 from benchmarks.ours import selfplay, small_model
 from selfplay.curriculum.open_pool import read_pool
@@ -66,8 +66,7 @@ def taught() -> list[str]:
 def fully_assured(run: Path) -> list[str]:
     """The bugs of a run whose gold patch is graded at full assurance."""
     with read_pool(run) as pool:
-        gold = [one for one in pool.attempts.all() if one.policy == "gold" and one.resolved]
-    return [one.bug for one in gold if one.figures.assurance == "full"]
+        return [one.bug for one in pool.attempts.all() if one.policy == "gold" and earns(one)]
 
 
 def cold_start(bugs: Sequence[str]) -> tuple[list[str], Path]:

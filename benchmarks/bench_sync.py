@@ -21,7 +21,6 @@ from benchmarks.figures import Sheet, at_most, report
 from benchmarks.ours import small_model
 
 TIMES = 5
-NAME = "bench_sync"
 
 
 def main() -> None:
@@ -80,7 +79,7 @@ async def broadcast(scorer: Any, engine: Any, port: int, versions: Iterator[int]
     from selfplay.policies.rendezvous import Rendezvous
     from selfplay.train.weights import engine_shapes, engine_weights
 
-    dtype, meeting = torch.float32, Rendezvous(NAME, "127.0.0.1", port, 2, "gloo")
+    dtype, meeting = torch.float32, Rendezvous("bench_sync", "127.0.0.1", port, 2, "gloo")
     facts = [(name, "float32", shape) for name, shape in engine_shapes(scorer).items()]
     groups: list[WeightGroup] = []
 

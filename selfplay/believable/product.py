@@ -23,6 +23,11 @@ def is_generated(text: str) -> bool:
     return bool(_WRITTEN.search(text[:_HEAD]))
 
 
+def is_own(path: str, text: str) -> bool:
+    """Whether a file is code of the product that people wrote."""
+    return is_product(path) and not is_generated(text)
+
+
 def is_product(path: str) -> bool:
     """Whether the relative POSIX `path` is code that users of the project run.
 

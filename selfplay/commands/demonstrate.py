@@ -7,8 +7,9 @@ from pathlib import Path
 
 from selfplay.agent.trajectory import TrajectoryError, load, save
 from selfplay.artifact import ArtifactError, Bug
+from selfplay.commands.asked_roles import BOTH, asked_roles
 from selfplay.commands.event_loop import iterate
-from selfplay.curriculum import Curriculum, CurriculumError
+from selfplay.curriculum import Curriculum
 from selfplay.curriculum.stored_bugs import demonstration_of, prepared_for, read_bug
 from selfplay.errors import SelfplayError
 from selfplay.repository import Prepared, Suite, measure_suite
@@ -21,7 +22,6 @@ from selfplay.sandbox.workers import Workers
 from selfplay.sft.demonstrate import Demonstrated, StoredBug, demonstrate_planting, demonstrate_repair
 
 PLAYS = {"injector": demonstrate_planting, "solver": demonstrate_repair}
-BOTH = "both"
 Played = dict[str, Demonstrated] | str
 """The result of each role, or why none could be played."""
 
@@ -40,11 +40,9 @@ def demonstrate(
     """Demonstrate every first-order bug of the run that has no demonstration yet, `workers` at a time; results come as
     they finish.
 
-    `trust`: allow what the run wants to run or fetch; `short`: see `StoredBug`; `role`: one of `PLAYS`, or both. Raises
-    `SelfplayError` for an original that is gone and cannot be fetched again, after all other bugs."""
-    roles = [one for one in PLAYS if role in (BOTH, one)]
-    if not roles:
-        raise CurriculumError(f"there is no role {role!r}", "The roles are injector, solver and both.")
+    `trust`: allow what the run wants to run or fetch; `short`: see `StoredBug`; `role`: a role's name, or `both`.
+    Raises `SelfplayError` for another role, and, after all other bugs, for an original that is gone for good."""
+    roles = asked_roles(role)
     todo, bugs = dict[str, list[tuple[Bug, int]]](), pool.folder / "bugs"
     for record in pool.episodes.with_bugs():
         assert record.bug is not None

@@ -3,16 +3,15 @@
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import get_args
 
 import zstandard
 
 from selfplay.agent.chat_format import ChatFormat
 from selfplay.artifact.files import write_atomically
+from selfplay.commands.asked_roles import BOTH, asked_roles
 from selfplay.curriculum import CurriculumError, read_pool
 from selfplay.export.lessons import LessonFormat, lesson_rows
 from selfplay.policies.tokenizer import load_tokenizer
-from selfplay.rl.credit.rules import RoleName
 
 
 @dataclass(frozen=True)
@@ -21,7 +20,7 @@ class LessonOrder:
 
     run: Path
     out: Path
-    role: str = "both"
+    role: str = BOTH
     tokenizer: str | None = None
     observation_chars: int = 16_000
     most_tokens: int | None = None
@@ -33,9 +32,7 @@ def write_lessons(order: LessonOrder) -> dict[str, int]:
 
     Raises `SelfplayError` for what the user can fix, before anything is written.
     """
-    roles: tuple[RoleName, ...] = tuple(role for role in get_args(RoleName) if order.role in (role, "both"))
-    if not roles:
-        raise CurriculumError(f"there is no role {order.role!r}", "The roles are injector, solver and both.")
+    roles = asked_roles(order.role)
     if not order.out.name.endswith((".jsonl", ".jsonl.zst")):
         raise CurriculumError(f"{order.out} is not named .jsonl or .jsonl.zst", "Give --out one of these endings.")
     if order.most_tokens and not order.tokenizer:

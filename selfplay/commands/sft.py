@@ -10,16 +10,16 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal, Protocol, get_args
+from typing import Any, Literal, Protocol
 
 from selfplay.agent.chat_format import ChatFormat
 from selfplay.artifact.files import write_atomically
+from selfplay.commands.asked_roles import BOTH, asked_roles
 from selfplay.commands.result_folder import finished
 from selfplay.commands.sources import lesson_sources, model_files
-from selfplay.curriculum import CurriculumError, read_pool
+from selfplay.curriculum import read_pool
 from selfplay.formatting import count
 from selfplay.policies.tokenizer import imported, load_tokenizer
-from selfplay.rl.credit.rules import RoleName
 from selfplay.sft.sequences import Lecture, LessonsWanted, lectures
 from selfplay.train.errors import TrainError
 from selfplay.train.packing import Example, TooLong, fitting
@@ -39,7 +39,7 @@ class SftOrder:
     runs: tuple[Path, ...]
     model: str
     out: Path
-    role: str = "both"
+    role: str = BOTH
     strict: bool = False
     render: bool = False
     repeats: bool = False
@@ -96,9 +96,7 @@ def sft(order: SftOrder, watcher: SftWatcher) -> dict[str, Any]:
 
 def lessons_of(order: SftOrder) -> tuple[list[tuple[Lecture, Example]], Counter[str]]:
     """The lessons that fit, and the counts: per role, taped, rendered, and left out by reason."""
-    roles: tuple[RoleName, ...] = tuple(role for role in get_args(RoleName) if order.role in (role, "both"))
-    if not roles:
-        raise CurriculumError(f"there is no role {order.role!r}", "The roles are injector, solver and both.")
+    roles = asked_roles(order.role)
     chat = ChatFormat(load_tokenizer(order.model))
     asked = (order.strict, order.render, order.observation_chars, order.repeats, order.scripted)
     wanted, counts = LessonsWanted(roles, *asked), Counter[str]()

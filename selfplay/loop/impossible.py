@@ -12,7 +12,7 @@ STALEST = 8
 
 def impossible(config: "TrainConfig") -> list[tuple[bool, str]]:
     """(whether it applies, why it cannot work) for each impossible combination."""
-    return [*_of_roles(config), *_of_staleness(config), *_of_play(config)]
+    return [*_of_roles(config), *_of_cluster(config), *_of_play(config)]
 
 
 def _of_roles(config: "TrainConfig") -> list[tuple[bool, str]]:
@@ -37,7 +37,7 @@ def _of_roles(config: "TrainConfig") -> list[tuple[bool, str]]:
     ]  # fmt: skip
 
 
-def _of_staleness(config: "TrainConfig") -> list[tuple[bool, str]]:
+def _of_cluster(config: "TrainConfig") -> list[tuple[bool, str]]:
     recipe, play = config.recipe, config.play
     return [
         (

@@ -181,7 +181,7 @@ def test_answers_go_on_under_new_weights_and_say_which_sampled_them(
     engine: VllmModel, smollm2: Path, chat: ChatFormat, loop: Runner, judge: torch.nn.Module, tmp_path: Path
 ) -> None:
     """Weights come in the midst of three answers of 200 tokens. What was sampled before stays and is the old policy's;
-    where the new one went on, the old one would say something else. Version 4 has the weights of version 3 again."""
+    where the new one went on, the old one would say something else. Version 5 has the weights of version 3 again."""
     other = perturbed(smollm2, tmp_path / "other")
 
     async def changed() -> list[Sample]:

@@ -100,7 +100,8 @@ def test_one_role_alone_is_demonstrated(finished: tuple[Path, object], selfplay:
     run = tmp_path / "run"
     shutil.copytree(finished[0], run)
     assert "4 of 4 bugs demonstrated" in selfplay("trajectories", "demonstrate", run, "--role", "solver").out
-    assert selfplay("trajectories", "demonstrate", run, "--role", "tester").code == 1
+    refused = selfplay("trajectories", "demonstrate", run, "--role", "tester")
+    assert refused.code == 2 and "there is no role 'tester'" in refused.err
     names = [path.name for path in (run / "trajectories").glob("*demonstration*")]
     assert len(names) == 4 and all(name.endswith("-solver.jsonl.zst") for name in names)
 

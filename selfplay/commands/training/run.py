@@ -80,9 +80,9 @@ def run_training(order: TrainOrder, backend: Backend, watcher: RunWatcher) -> di
         if ledger.recorded(ONLY) is None and (only := chosen(pool, config.solver.only)):
             ledger.settle({ONLY: sorted(only)})  # new bugs may change what a prefix names
         settle_attempts(pool, TRAINING, player, config.solver.attempts)
+        pool.settle_attempts(TRAINING, {ROLES: config.roles})
         if config.cluster is not None:  # before anything is built, which may take hours
             stack.enter_context(_joined(config.cluster, order.address, watcher))
-        pool.settle_attempts(TRAINING, {ROLES: config.roles})
         measured = prepared_sources(wanted, pool, ledger, backend, watcher, config.injector.groups > 0)
         runner = stack.enter_context(asyncio.Runner())
         workers = stack.enter_context(Workers(one_per_core(config.workers)))

@@ -5,7 +5,7 @@ import random
 from functools import lru_cache
 from pathlib import Path
 
-from selfplay.believable.product import is_generated, is_product
+from selfplay.believable.product import is_own
 from selfplay.patches import is_test_file
 from selfplay.plain_text import text_below
 
@@ -37,10 +37,5 @@ def _sources(tree: Path) -> tuple[str, ...]:
             relative = path.relative_to(tree).as_posix()
             if path.suffix in SOURCES and not path.is_symlink() and not is_test_file(relative):
                 found.append(relative) if path.stat().st_size >= SMALLEST else None
-    own = [path for path in found if is_product(path) and _is_written_by_hand(tree, path)]
+    own = [path for path in found if (text := text_below(tree, path, LARGEST)) is not None and is_own(path, text)]
     return tuple(sorted(own or found))
-
-
-def _is_written_by_hand(tree: Path, path: str) -> bool:
-    text = text_below(tree, path, LARGEST)
-    return text is not None and not is_generated(text)

@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-from selfplay.believable.product import is_generated, is_product
+from selfplay.believable.product import is_own
 from selfplay.patches import is_test_file
 from selfplay.plain_text import text_below
 from selfplay.scripted.edits.cuts import LONGEST_LINE, MOST_LINES
@@ -73,7 +73,7 @@ class Sources:
         words, unparsed, functions = set[str](), dict[str, str](), list[tuple[str, str, int]]()
         for path in sorted(self.texts):
             tested = is_test_file(path)
-            if not tested and not _is_written_by_hand(path, self.texts[path]):
+            if not tested and (not is_own(path, self.texts[path]) or _has_long_lines(self.texts[path])):
                 continue
             try:
                 source = self.source(path)
@@ -88,10 +88,9 @@ class Sources:
         return _Parsed(tuple(places), unparsed)
 
 
-def _is_written_by_hand(path: str, text: str) -> bool:
-    """Whether a file is code of the product, without lines that nobody writes by hand. Nothing is changed elsewhere."""
-    long = any(len(line) > LONGEST_LINE for line in text.split("\n"))
-    return is_product(path) and not is_generated(text) and not long
+def _has_long_lines(text: str) -> bool:
+    """Whether a file has lines that nobody writes by hand: nothing of it is changed."""
+    return any(len(line) > LONGEST_LINE for line in text.split("\n"))
 
 
 def _changeable(source: Source) -> Iterator[tuple[str, int]]:

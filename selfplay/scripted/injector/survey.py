@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from selfplay.believable.product import is_generated, is_product
+from selfplay.believable.product import is_own
 from selfplay.formatting import Say
 from selfplay.patches import is_test_file
 from selfplay.patches.lines import split_lines
@@ -65,7 +65,7 @@ class Survey:
         """The functions of the product that tests reach, in file order."""
         found = []
         for path in sorted(self.trees):
-            if is_product(path) and not is_test_file(path) and not is_generated(self.texts[path]):
+            if is_own(path, self.texts[path]) and not is_test_file(path):
                 found.extend(self._functions(path))
         return tuple(found)
 

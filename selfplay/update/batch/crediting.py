@@ -43,8 +43,9 @@ def credited(
         now = max((one.newest for one in masked), default=0) if version is None else version
         filters = recipe.chosen_filters(vocabulary)
         return [
-            Credited(one, replace(earned, taken_by=_taken_by(one, earned, filters, now, recipe)), now - one.oldest)
+            Credited(one, replace(earned, taken_by=_taken_by(one, earned, filters, behind, recipe)), behind)
             for one, earned in zip(masked, found, strict=True)
+            for behind in (now - one.oldest,)
         ]
     except ValueError as error:
         raise LearningError(
@@ -60,13 +61,13 @@ def _counted(one: Played, recipe: Recipe) -> Played:
     return replace(one, episode=replace(one.episode, tokens=tokens))
 
 
-def _taken_by(one: Played, earned: Credit, filters: dict[str, Filter], version: int, recipe: Recipe) -> str:
+def _taken_by(one: Played, earned: Credit, filters: dict[str, Filter], behind: int, recipe: Recipe) -> str:
     """The name of the filter that drops it; empty if it is trained on or has no gradient anyway."""
     if earned.reason is not None:
         return ""
     if recipe.too_long == "leave-out" and max(len(segment.ids) for segment in one.segments) > recipe.budget:
         return TOO_LONG
-    sampled = Sampled(earned.advantage, version - one.oldest, one.finish)
+    sampled = Sampled(earned.advantage, behind, one.finish)
     if GIBBERISH in filters:
         ids, logprobs = zip(*_sampled(one), strict=True)
         sampled = replace(sampled, ids=ids, logprobs=logprobs)

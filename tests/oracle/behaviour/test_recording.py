@@ -11,8 +11,8 @@ from selfplay.workbench.files import TestFile
 
 
 def test_no_name_of_a_run_is_one_of_its_probes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Three words give 81 names, of which the probes define 27 and a run draws 5: drawn one by one, more than 9 of 10
-    runs had one twice, or one that a probe defines."""
+    """Three words give 81 names, of which the probes define 27 and a run draws 5: drawn one by one, nearly 9 of 10 runs
+    had one twice, or one that a probe defines."""
     monkeypatch.setattr(secret_names, "_COMMON", ("one", "two", "six"))
     defined = ["_".join(("one", *rest)) for rest in product(("one", "two", "six"), repeat=3)]
     text = f"from {PLACEHOLDER} import {', '.join(NAMES)}\n" + "".join(f"def {name}(): pass\n" for name in defined)

@@ -28,7 +28,7 @@ def test_nor_in_one_of_another_file() -> None:
 
 
 def test_names_drawn_together_differ_from_each_other_and_from_the_text(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two words give 16 names, of which the text has 8: one in 2 of four drawn alone would stand in it."""
+    """Two words give 16 names, of which the text has 8: one drawn without looking stands in it half of the time."""
     monkeypatch.setattr(secret_names, "_COMMON", ("one", "two"))
     text = "\n".join(f"one_{'_'.join(rest)}()" for rest in product(("one", "two"), repeat=3))
     for _ in range(50):
