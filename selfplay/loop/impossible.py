@@ -34,6 +34,14 @@ def _of_roles(config: "TrainConfig") -> list[tuple[bool, str]]:
             config.injector.groups > 0 and config.solver.bugs == 0 and recipe.rules().needs_attempts,
             f"solver.bugs is 0, and the injector's reward {recipe.valid} needs attempts",
         ),
+        (
+            recipe.injector_share is not None and config.roles == "separate",
+            "recipe.injector_share weighs roles that share weights: leave it out with roles: separate",
+        ),
+        (
+            recipe.injector_share is not None and (config.injector.groups == 0 or config.solver.bugs == 0),
+            "recipe.injector_share needs both roles: leave it out, or raise injector.groups or solver.bugs",
+        ),
     ]  # fmt: skip
 
 

@@ -62,7 +62,8 @@ class Recipe:
     `loss`: PPO by token, GSPO (by sequence), CISPO. `clip_low`, `clip_high`: None for the loss's own; `dual`: PPO's
     second bound. `correction`: trainer over engine, at most `cap` (None for its default), for IcePop at least `floor`.
     Without one the ratio is the trainer's over the engine's; with one it is the trainer's over its own before the step.
-    `normalisation`: the sum over tokens divided by `constant`, by the tokens, or by sequences.
+    `normalisation`: the sum over tokens divided by `constant`, by the tokens, or by sequences. `injector_share`: the
+    injector's share of an update (`rl.credit.role_shares`); None: as its tokens have it.
 
     `lr` to `lora_alpha`: options of the step (`train.step.StepOptions`, `train.model.ModelOptions`). `warmup`: updates
     until `lr` is reached. `keep_attention` False: only a layer's input is kept for backward; `offload`: in main memory.
@@ -93,6 +94,7 @@ class Recipe:
     floor: float = 0.5
     normalisation: Literal["constant", "tokens", "sequences"] = "constant"
     constant: float = 131_072.0
+    injector_share: float | None = None
     lr: float = 1e-6
     warmup: int = 0
     clip: float = 1.0
@@ -129,6 +131,10 @@ class Recipe:
             (
                 self.constant <= 0 or self.lr < 0 or self.budget < 2,
                 "constant above 0, lr at least 0, budget at least 2",
+            ),
+            (
+                self.injector_share is not None and not 0 < self.injector_share < 1,
+                "injector_share lies between 0 and 1; to train one role alone, play no groups of the other",
             ),
             (self.clip <= 0 or self.weight_decay < 0, "clip lies above 0, weight_decay is at least 0"),
             (self.stale_after < 0 or self.rare < 0, "stale_after and rare are at least 0"),

@@ -87,6 +87,27 @@ def test_a_sequence_holds_the_tape_and_what_a_loss_reads() -> None:
     assert set(second.numbers[SAMPLED]) == {-0.5} and set(second.numbers[INJECTOR]) == {0.0}
 
 
+@pytest.mark.parametrize(
+    ("normalisation", "of_injector", "of_solver"), [("tokens", 0.25 * 34 / 20, 0.75 * 34 / 14), ("sequences", 0.5, 1.5)]
+)
+def test_a_recipe_sets_the_injectors_share_of_an_update(
+    normalisation: str, of_injector: float, of_solver: float
+) -> None:
+    """20 trained tokens of the injector and 14 of the solver; two sequences of each. Sum of the weights: 34, or 4."""
+    recipe = recipe_of({"injector_share": "0.25", "normalisation": normalisation})
+    planted = [
+        taped(proposed, range(30), (8, 2), [-0.5] * 30)
+        for proposed in (injector("i1", "valid", RESOLVED.episode.bug), injector("i2"))
+    ]
+    found = credited([RESOLVED, FAILED, *planted], recipe)
+    plain, shared = examples(found, replace(recipe, injector_share=None)), examples(found, recipe)
+    assert [one.name for one in shared] == [one.name for one in plain] and len(shared) == 4
+    for before, after in zip(plain, shared, strict=True):
+        factor = of_injector if before.numbers[INJECTOR][0] else of_solver
+        assert list(after.numbers[ADVANTAGES]) == pytest.approx([factor * one for one in before.numbers[ADVANTAGES]])
+        assert after.numbers[SAMPLED] is before.numbers[SAMPLED] and after.mask == before.mask
+
+
 def test_members_of_an_injector_group_that_saw_two_prompts_are_refused() -> None:
     one = taped(injector("i1"), range(9), (3,))
     other = replace(one, episode=replace(one.episode, name="i2", prompt="another"))

@@ -61,12 +61,15 @@ def by_hand(recipe: Recipe) -> tuple[dict[str, Tensor], float, float]:
     model, episodes = tiny_llama(), batch()
     rewards = [1 - 1.8 / 3, -1.0, 1.0, -1.0, -1.0]  # s = 1/3
     counts = [16, 11, 13, 4, 18]
-    means = {}
+    means, factors = {}, {"injector": 1.0, "solver": 1.0}
+    if recipe.injector_share is not None:  # 27 tokens of the injector, 35 of the solver
+        factors = {"injector": recipe.injector_share * 62 / 27, "solver": (1 - recipe.injector_share) * 62 / 35}
     for role, group in (("injector", [0, 1]), ("solver", [2, 3, 4])):
         means[role] = sum(counts[i] * rewards[i] for i in group) / sum(counts[i] for i in group)
     total = torch.zeros(())
     for episode, reward in zip(episodes, rewards, strict=True):
-        advantage, (segment,) = reward - means[episode.episode.role], episode.segments
+        role, (segment,) = episode.episode.role, episode.segments
+        advantage = (reward - means[role]) * factors[role]
         new = token_logprobs(model, segment.ids)
         for at, on in enumerate(segment.mask):
             if on:
@@ -83,9 +86,9 @@ def by_hand(recipe: Recipe) -> tuple[dict[str, Tensor], float, float]:
     return after, float(loss.detach()), norm
 
 
-@pytest.mark.parametrize("budget", [40, 200])
-def test_one_update_is_what_the_formulas_say(budget: int) -> None:
-    recipe = replace(EXACT, budget=budget)
+@pytest.mark.parametrize(("budget", "share"), [(40, None), (200, None), (200, 0.8)])
+def test_one_update_is_what_the_formulas_say(budget: int, share: float | None) -> None:
+    recipe = replace(EXACT, budget=budget, injector_share=share)
     trainer = trainer_of(recipe)
     done = update(trainer, credited(batch(), recipe), recipe)
     after, loss, norm = by_hand(recipe)
