@@ -37,7 +37,7 @@ class StoredEpisode:
     """An episode of a run. `episode.tokens`: the sampled tokens according to its usage. `trajectory`: its file in
     `trajectories/`. `finish`: why it ended; `status`: its result, for an attempt the grade's reason. For an injection,
     `check` is the check that its artifact failed, and `alike` is equal for bugs with the same files, number of changed
-    lines and number of failing tests."""
+    lines and number of failing tests. `seconds`: all of its time, of which `judging` went to checks or grading."""
 
     episode: CreditedEpisode
     trajectory: str
@@ -45,6 +45,8 @@ class StoredEpisode:
     status: str
     check: str = ""
     alike: str = ""
+    seconds: float = 0.0
+    judging: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -142,7 +144,14 @@ def _injections(records: Iterable[EpisodeRecord]) -> Iterable[StoredEpisode]:
             name=one.trajectory.removesuffix(ENDING) or injection_name(one.number),
         )
         yield StoredEpisode(
-            episode, one.trajectory, one.figures.finish, one.status, one.failed_check or "", _alike(one)
+            episode,
+            one.trajectory,
+            one.figures.finish,
+            one.status,
+            one.failed_check or "",
+            _alike(one),
+            one.figures.seconds,
+            one.figures.validation_seconds,
         )
 
 
@@ -171,7 +180,10 @@ def _attempts(attempts: Iterable[Attempt], orders: Mapping[str, int], weak: Weak
             lost=lost,
             name=solver_episode_name(one.bug, one.number),
         )
-        yield StoredEpisode(episode, one.trajectory, one.figures.finish, one.reason)
+        how = one.figures
+        yield StoredEpisode(
+            episode, one.trajectory, how.finish, one.reason, seconds=how.seconds, judging=how.grading_seconds
+        )
 
 
 def _tokens(figures: PlayFigures) -> int:

@@ -87,6 +87,7 @@ def _of_role(step: Figures, role: str) -> Iterator[str]:
     behind = counts(step, "rollouts", role, "versions_behind")
     if behind:
         yield f"{role}, versions behind: {_tally(behind)}"
+    yield from _spent(step, role)
     left = counts(step, "rollouts", role, "without_a_gradient")
     if left:
         yield f"{role}, without a gradient: {_tally(left)}"
@@ -100,6 +101,21 @@ def _of_role(step: Figures, role: str) -> Iterator[str]:
             f"{role}: ratio {found['ratio']:.4f} ({found['ratio_min']:.3f} to {found['ratio_max']:.3f}), {size}"
             f"clipped {found['clipped']:.1%}, entropy {found['entropy']:.3f}"
         )
+
+
+def _spent(step: Figures, role: str) -> Iterator[str]:
+    """Seconds of the role's episodes by what they were spent on, and sampled tokens per second of generation."""
+    where = {
+        name: seconds
+        for name in ("generation", "tools", "judging", "rest")
+        if (seconds := number(step, "rollouts", role, "seconds", name)) is not None
+    }
+    if not any(where.values()):
+        return
+    yield f"{role}, seconds of its episodes: " + ", ".join(f"{name} {seconds:.1f}" for name, seconds in where.items())
+    tokens, generation = number(step, "rollouts", role, "tokens") or 0.0, where.get("generation", 0.0)
+    if tokens > 0 and generation > 0:
+        yield f"{role}: {tokens / generation:,.0f} tokens/s within an episode"
 
 
 def _speeds(step: Figures) -> Iterator[str]:

@@ -26,6 +26,7 @@ STEP: dict[str, Any] = {
         "solver": {
             "episodes": 8, "trained_on": 8, "reward": {"mean": 0.5}, "outcomes": {"resolved": 6, "failed": 2},
             "groups": {"2/4": 1, "4/4": 2}, "tokens": 8000, "versions_behind": {"0": 6, "1": 2},
+            "seconds": {"generation": 40.0, "tools": 30.5, "judging": 12.25, "rest": 1.0},
         },
     },
     "phases": {"wait": 48.5, "learn": 25.0, "sync": 1.5},
@@ -40,7 +41,8 @@ def printed(page: RenderableType) -> str:
 
 
 def test_the_newest_step() -> None:
-    """10,000 tokens in 75 s, 50,000 in 25 s; a bar of 24 for the largest count, 12 for half of it."""
+    """10,000 tokens in 75 s, 50,000 in 25 s, the solver's 8,000 in 40 s of generation; a bar of
+    24 for the largest count, 12 for half of it."""
     page = printed(training_page([STEP]))
     (row,) = (line for line in page.splitlines() if "+0.50" in line)
     cells = [cell.strip() for cell in row.strip("│ ").split("│")]
@@ -49,7 +51,8 @@ def test_the_newest_step() -> None:
         f"  2/4 {'#' * 12} 1", f"  4/4 {'#' * 24} 2", "bug " + "#" * 24 + " 2", "solver, versions behind: 0: 6, 1: 2",
         "injector, without a gradient: alone: 2", "solver: ratio 1.0020 (0.500 to 1.750), clipped 1.0%, entropy 0.700",
         "seconds: wait 48.5, learn 25.0, sync 1.5", "sampled: 133 tokens/s", "trained: 2,000 tokens/s",
-        "bugs unlike the others of the step: 100%",
+        "bugs unlike the others of the step: 100%", "solver: 200 tokens/s within an episode",
+        "solver, seconds of its episodes: generation 40.0, tools 30.5, judging 12.2, rest 1.0",
     ):  # fmt: skip
         assert said in page, said
 

@@ -43,6 +43,17 @@ class TrainerFigures(TypedDict):
     seconds: float
 
 
+class SecondsSpent(TypedDict):
+    """Seconds of a role's episodes, added up, though many play at once. `generation`: the model's answers, with the
+    wait for the engine; `tools`: what ran in the sandbox; `judging`: checks or grading; `rest`: waiting for a seat,
+    and starting the sandbox."""
+
+    generation: float
+    tools: float
+    judging: float
+    rest: float
+
+
 class RewardFigures(TypedDict):
     """The rewards of a role's episodes."""
 
@@ -64,6 +75,7 @@ class RoleFigures(TypedDict):
     tokens: int
     tokens_trained_on: int
     versions_behind: dict[str, int]
+    seconds: NotRequired[SecondsSpent]
     checks: NotRequired[dict[str, int]]
     diversity: NotRequired[float | None]
     groups: NotRequired[dict[str, int]]

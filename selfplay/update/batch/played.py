@@ -10,13 +10,15 @@ from selfplay.agent.tape import Segment
 from selfplay.agent.taped import TapedAnswer, taped_answers
 from selfplay.agent.trajectory import Trajectory, TrajectoryError
 from selfplay.rl.credit.rules import CreditedEpisode
+from selfplay.update.batch.figures import SecondsSpent
 
 
 @dataclass(frozen=True)
 class Played:
     """`answers`: the sampled parts of `segments`. `finish`: why the episode ended. `damage`: why its tape cannot be
     used; empty if it can, or without a tape. `episode.tokens` and `prompt` come from the tape. `check` and `alike`: see
-    `StoredEpisode`. `sampling`: how its tokens were sampled; None if only its run records it."""
+    `StoredEpisode`. `sampling`: how its tokens were sampled; None if only its run records it. `spent`: None if
+    that is unknown."""
 
     episode: CreditedEpisode
     segments: tuple[Segment, ...] = ()
@@ -26,6 +28,7 @@ class Played:
     check: str = ""
     alike: str = ""
     sampling: Sampling | None = None
+    spent: SecondsSpent | None = None
 
     @property
     def oldest(self) -> int:

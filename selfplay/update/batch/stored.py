@@ -10,6 +10,7 @@ from selfplay.agent.taped import check_own
 from selfplay.agent.trajectory import Trajectory, TrajectoryError, load
 from selfplay.curriculum.crediting import Recorded, StoredEpisode, episodes_of
 from selfplay.oracle.assurance import Weak
+from selfplay.update.batch.figures import SecondsSpent
 from selfplay.update.batch.played import Played, played, untaped
 from selfplay.update.errors import LearningError
 
@@ -81,4 +82,11 @@ def _played(
         return untaped(episode, stored.finish, error.message)
     if chat is not None:
         check_own(trajectory, found.answers, chat(), episode.name)
-    return found
+    return replace(found, spent=_spent(stored, trajectory))
+
+
+def _spent(stored: StoredEpisode, trajectory: Trajectory) -> SecondsSpent:
+    """Where an episode's time went."""
+    generation, tools = sum(trajectory.record.seconds), sum(step.seconds for step in trajectory.steps)
+    rest = stored.seconds - generation - tools - stored.judging
+    return {"generation": generation, "tools": tools, "judging": stored.judging, "rest": max(rest, 0.0)}

@@ -8,7 +8,7 @@ from selfplay.formatting import tally
 from selfplay.rl.credit.rules import untrained
 from selfplay.update.batch.crediting import Credited
 from selfplay.update.batch.examples import ROLES
-from selfplay.update.batch.figures import RoleFigures
+from selfplay.update.batch.figures import RoleFigures, SecondsSpent
 from selfplay.update.errors import NothingToLearn
 
 
@@ -69,4 +69,15 @@ def _of_role(rollouts: Sequence[Credited]) -> RoleFigures:
         "tokens": sum(one.played.episode.tokens for one in rollouts),
         "tokens_trained_on": sum(one.played.episode.tokens for one in taught),
         "versions_behind": dict(Counter(str(one.behind) for one in taught)),
+        "seconds": _seconds(rollouts),
+    }
+
+
+def _seconds(rollouts: Sequence[Credited]) -> SecondsSpent:
+    known = [one.played.spent for one in rollouts if one.played.spent is not None]
+    return {
+        "generation": sum(one["generation"] for one in known),
+        "tools": sum(one["tools"] for one in known),
+        "judging": sum(one["judging"] for one in known),
+        "rest": sum(one["rest"] for one in known),
     }

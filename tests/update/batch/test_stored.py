@@ -9,11 +9,12 @@ import pytest
 from letters import Letters
 
 from selfplay.agent import Finish, Trajectory
+from selfplay.agent.actions import Call
 from selfplay.agent.chat_format import ChatFormat
 from selfplay.agent.model import Message, Sampling, Usage
 from selfplay.agent.tape import SampledSpan, Segment
 from selfplay.agent.taped import TokenizerMismatch
-from selfplay.agent.trajectory import Record, save
+from selfplay.agent.trajectory import Record, Step, save
 from selfplay.commands.credit import CreditOrder, credited_runs
 from selfplay.commands.solve import settle_attempts
 from selfplay.curriculum import Attempt, AttemptFigures, open_curriculum
@@ -58,6 +59,19 @@ def run_of(folder: Path, *records: Record, sampled: int = 9) -> Path:
             pool.attempts.add(Attempt("b", "scripted", number, False, "x", "", "", figures, trajectory=name))
             save(Trajectory("solver", "m", Finish.SUBMITTED, record=record), folder / "trajectories" / name)
     return folder
+
+
+def test_an_episode_says_where_its_seconds_went(tmp_path: Path) -> None:
+    """20 s in all: 3 + 4 of the model, 1.5 of the tool, 6 of grading; 5.5 are left."""
+    folder, name = tmp_path / "run", attempt_trajectory("b", "scripted", 0)
+    figures = AttemptFigures(usage={"completion_tokens": 9}, seconds=20.0, grading_seconds=6.0)
+    step = Step(Call("bash", {}), "", 0, 1.5)
+    record = Record((CONVERSATION,), (segment(),), seconds=(3.0, 4.0))
+    with open_curriculum(folder) as pool:
+        pool.attempts.add(Attempt("b", "scripted", 0, False, "x", "", "", figures, trajectory=name))
+        save(Trajectory("solver", "m", Finish.SUBMITTED, (step,), record=record), folder / "trajectories" / name)
+    (one,) = played_in(folder)
+    assert one.spent == {"generation": 7.0, "tools": 1.5, "judging": 6.0, "rest": 5.5}
 
 
 def damage_of(folder: Path, record: Record) -> str:
