@@ -21,6 +21,7 @@ from benchmarks.bench_loop import SILENT, LearnsNothing, asked, trajectory
 from benchmarks.figures import Figure, Sheet, at_most, report
 from selfplay.agent import Trajectory
 from selfplay.commands.storing import store_episode
+from selfplay.commands.training.bugs import ReadyBugs
 from selfplay.commands.training.loop import Training
 from selfplay.commands.training.repositories import Repositories
 from selfplay.curriculum import Curriculum, open_curriculum
@@ -76,7 +77,8 @@ def seconds(one: Trajectory, stored: int) -> float:
         config = asked(EACH).model_copy(update={"steps": stored // EACH + STEPS})
         run = Training(
             config=config, pool=pool, ledger=ledger, repositories=Repositories.of(config, ledger, pool, SILENT.say),
-            runs={"nowhere": RepositoryRuns(shared, shared)}, plays=Ready(pool, rollout),  # type: ignore[arg-type]
+            runs=(runs := {"nowhere": RepositoryRuns(shared, shared)}), bugs=ReadyBugs(pool, runs, SILENT.say),
+            plays=Ready(pool, rollout),  # type: ignore[arg-type]
             engines=SimpleNamespace(sync=sync), learner=LearnsNothing(), chat=CHAT, vocabulary=None,
             watcher=SILENT,
         )  # fmt: skip

@@ -31,6 +31,7 @@ from selfplay.cluster.engine import State
 from selfplay.cluster.engines import Engines
 from selfplay.cluster.hosts import Hosts
 from selfplay.cluster.ray_session import joined
+from selfplay.commands.training.bugs import ReadyBugs
 from selfplay.commands.training.loop import Training
 from selfplay.commands.training.repositories import Repositories
 from selfplay.curriculum import open_curriculum
@@ -139,7 +140,8 @@ async def played(folder: Path, count: int) -> tuple[float, float]:
         config, say = asked(count), SILENT.say
         training = Training(
             config=config, pool=pool, ledger=ledger, repositories=Repositories.of(config, ledger, pool, say),
-            runs={"nowhere": RepositoryRuns(shared, shared)}, plays=hosts, engines=engines, learner=LearnsNothing(),
+            runs=(runs := {"nowhere": RepositoryRuns(shared, shared)}), bugs=ReadyBugs(pool, runs, SILENT.say),
+            plays=hosts, engines=engines, learner=LearnsNothing(),
             chat=CHAT, vocabulary=None, watcher=SILENT,
         )  # fmt: skip
         watches = [asyncio.create_task(engines._watched(number)) for number in range(ENGINES)]

@@ -179,10 +179,16 @@ class Episodes:
         """Bug -> its repository."""
         return dict(self._db.execute("SELECT id, repository FROM bugs").fetchall())
 
-    def gave(self) -> dict[tuple[str, int], str]:
-        """(repository, number) of the episodes that produced the bugs of the pool -> the bug."""
-        rows = self._db.execute("SELECT repository, episode, id FROM bugs ORDER BY place")
-        return {(repository, number): bug for repository, number, bug in rows}
+    def gave(self, wanted: Iterable[tuple[str, int]] | None = None) -> dict[tuple[str, int], str]:
+        """(repository, number) of the episodes that produced the bugs of the pool, or of these -> the bug, in the order
+        in which they were taken."""
+        asked, one = "SELECT place, repository, episode, id FROM bugs", "WHERE (repository, episode) = (?, ?)"
+        rows = (
+            self._db.execute(asked).fetchall()
+            if wanted is None
+            else [row for episode in wanted for row in self._db.execute(f"{asked} {one}", episode)]
+        )
+        return {(repository, number): bug for _, repository, number, bug in sorted(rows)}
 
     def planted(self, name: str) -> bool:
         """Whether a first-order bug has this name."""

@@ -31,7 +31,12 @@ class AttemptChoice:
         fresh = [bug for bug in new if bug in self.bugs.ready]
         old = await self._old(step, new.keys(), self.config.solver.bugs - len(fresh))
         planned = self.ledger.open_attempts()  # nothing is awaited from here on, since other steps choose concurrently
-        return [(bug, number) for bug in [*fresh, *old] for number in self._numbers(bug, planned)]
+        attempts = [one for bug in fresh for one in self.first(bug)]
+        return attempts + [(bug, number) for bug in old for number in self._numbers(bug, planned)]
+
+    def first(self, bug: str) -> Attempted:
+        """The attempts at a new bug, whether some were made or none."""
+        return [(bug, number) for number in next_attempts((), self.config.solver.attempts)]
 
     async def _old(self, step: int, new: Set[str], room: int) -> list[str]:
         """Up to `room` old bugs, in the step's random order. One that cannot be attempted is skipped; only drawn bugs
@@ -45,10 +50,11 @@ class AttemptChoice:
         return found
 
     def _olds(self) -> Set[str]:
-        """The bugs that may be drawn: all, or those that the run names and their second-order bugs."""
+        """The bugs that may be drawn: all, or those that the run names and their second-order bugs. The new ones of an
+        unfinished step are its own until then."""
         named: list[str] | None = self.ledger.recorded(ONLY)
         if named is None:
-            return self.pool.orders().keys()
+            return self.pool.orders().keys() - made(self.pool, self.ledger.open_injections()).keys()
         return {*named, *(bug for bug, root in self.pool.attempts.roots().items() if root in named)}
 
     def _numbers(self, bug: str, planned: Attempted) -> range:
@@ -59,5 +65,4 @@ class AttemptChoice:
 
 def made(pool: Curriculum, injections: Injected) -> dict[str, tuple[str, int]]:
     """Bug -> the injection that made it."""
-    wanted, gave = set(injections), pool.episodes.gave()
-    return {bug: episode for episode, bug in gave.items() if episode in wanted}
+    return {bug: episode for episode, bug in pool.episodes.gave(injections).items()}

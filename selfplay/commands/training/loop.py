@@ -12,51 +12,46 @@ from functools import partial
 from typing import Literal
 
 from selfplay.agent.chat_format import ChatFormat
-from selfplay.commands.attempts import AttemptPlay, lost_attempt, play_attempts
 from selfplay.commands.injections import Injector, stored_injections
-from selfplay.commands.storing import store_attempt
+from selfplay.commands.training.attempting import Attempting, Start, beside
 from selfplay.commands.training.bugs import ReadyBugs
 from selfplay.commands.training.choice import TRAINING, AttemptChoice, made
 from selfplay.commands.training.held import Holding
 from selfplay.commands.training.interfaces import InferenceBackend, RolloutBackend, TrainerBackend, TrainWatcher
 from selfplay.commands.training.lines import told
-from selfplay.commands.training.opponents import Opponent
+from selfplay.commands.training.opponents import Made, Opponent
 from selfplay.commands.training.repositories import Repositories
-from selfplay.commands.training.unplayed import UnplayedInARow
-from selfplay.curriculum import Attempt, Curriculum, crediting
-from selfplay.curriculum.lost import attempt_job_name
+from selfplay.curriculum import Curriculum, crediting
 from selfplay.loop.config import TrainConfig
 from selfplay.loop.errors import TrainingError
-from selfplay.loop.ledger import Attempted, Ledger, Planned
+from selfplay.loop.ledger import Ledger, Planned
 from selfplay.loop.pipeline import pipelined
 from selfplay.loop.schedule import Injected
 from selfplay.loop.step_record import Phases, StepOfSeveral, StepRecord, seconds_of
 from selfplay.rollout.injector import injector_key
-from selfplay.rollout.ready_bug import ReadyBug
 from selfplay.rollout.retries import IdleCheck, idle_check_in
-from selfplay.rollout.rollout import InjectorRollout, SolverRollout
+from selfplay.rollout.rollout import InjectorRollout
 from selfplay.rollout.runs import RepositoryRuns
 from selfplay.rollout.scheduler import each_of
 from selfplay.update.batch.crediting import Credited, credited
 from selfplay.update.batch.stored import taped
 
-TRIES = 2
-"""Tries of an attempt that fails with an internal error."""
 IN_VAIN = 8
 """The run stops after this many steps in a row without a gradient."""
 
 
 @dataclass
 class Training:
-    """A run. `repositories`: draws repositories; `runs`: what the episodes of each usable repository share.
-    `vocabulary`: its size in the model. `store`: called when a step is finished. `opponent`: plays some groups
-    instead."""
+    """A run. `repositories`: draws repositories; `runs`: what the episodes of each usable repository share;
+    `bugs`: those that can be attempted. `vocabulary`: its size in the model. `store`: called when a step is finished.
+    `opponent`: plays some groups instead."""
 
     config: TrainConfig
     pool: Curriculum
     ledger: Ledger
     repositories: Repositories
     runs: Mapping[str, RepositoryRuns]
+    bugs: ReadyBugs
     plays: RolloutBackend
     engines: InferenceBackend
     learner: TrainerBackend
@@ -66,15 +61,14 @@ class Training:
     store: Callable[[], None] = lambda: None
     opponent: Opponent | None = None
     _idle_since: float = field(default_factory=time.monotonic)
-    _unplayed: UnplayedInARow = field(default_factory=UnplayedInARow)
-    _bugs: ReadyBugs = field(init=False)
     _own: Holding = field(init=False)
     _choice: AttemptChoice = field(init=False)
+    _attempting: Attempting = field(init=False)
 
     def __post_init__(self) -> None:
         self._own = Holding(self.plays, self.pool)
-        self._bugs = ReadyBugs(self.pool, self.runs, self.watcher.say)
-        self._choice = AttemptChoice(self.config, self.pool, self.ledger, self._bugs)
+        self._choice = AttemptChoice(self.config, self.pool, self.ledger, self.bugs)
+        self._attempting = Attempting(self.pool, self.runs, self._own, self.bugs, self.watcher, self.opponent)
 
     async def run(self) -> None:
         """Play and learn until the last step is finished."""
@@ -87,15 +81,15 @@ class Training:
         """Play a step, or the rest of one that a kill cut short."""
         wanted = [] if self.ledger.planned(step) else self.repositories.injections(step)
         plan = self.ledger.begin(step, self.learner.version, wanted)
-        await self._inject(step, plan.injections)
-        attempts = plan.attempts
+        early, attempts = set[str](), plan.attempts
         if attempts is None:
+            async with beside() as start:
+                await self._inject(step, plan.injections, lambda new: self._begin(step, new, early, start))
             attempts = await self._choice.chosen(step, plan.injections)
             self.ledger.choose(step, attempts)
-        others = self.opponent
-        opposed = others.attempted(made(self.pool, plan.injections)) if others is not None else frozenset()
-        await self._attempt(step, attempts, opposed)
-        await self._bugs.promote({bug for bug, _ in attempts}, self.config.solver.second_order)
+        if rest := [(bug, number) for bug, number in attempts if bug not in early]:
+            await self._attempting.play(step, rest, self._opposed(made(self.pool, plan.injections)))
+        await self.bugs.promote({bug for bug, _ in attempts}, self.config.solver.second_order)
         return replace(plan, attempts=attempts)
 
     async def _learned(self, plan: Planned) -> None:
@@ -116,9 +110,28 @@ class Training:
         self._idle_since = time.monotonic()
         self._refuse_vain()
 
-    async def _inject(self, step: int, wanted: Injected) -> None:
-        """Play these injector episodes unless they are stored, and take their bugs as they come."""
+    def _begin(self, step: int, new: Made, early: set[str], start: Start) -> None:
+        """Begin the attempts at new bugs, beside the injections that still play."""
+        for bug in new:
+            start(self._first(step, bug, self._opposed(new), early))
+
+    async def _first(self, step: int, bug: str, opposed: Set[str], early: set[str]) -> None:
+        """The attempts at a new bug of the step, if it can be attempted; `early`: told so. They are in no plan yet:
+        nobody else attempts the bug before the step is finished, so a resumed run chooses the same ones."""
+        await self.bugs.read({bug})
+        if bug in self.bugs.ready:
+            early.add(bug)
+            await self._attempting.play(step, self._choice.first(bug), opposed)
+
+    def _opposed(self, bugs: Made) -> frozenset[str]:
+        return frozenset() if self.opponent is None else self.opponent.attempted(bugs)
+
+    async def _inject(self, step: int, wanted: Injected, found: Callable[[Made], None]) -> None:
+        """Play these injector episodes unless they are stored, and take their bugs as they come. `found`: told the new
+        ones, also those of before a kill."""
         pool, stored = self.pool, self.pool.episodes.stored(wanted)
+        self._take()
+        found(made(pool, sorted(stored)))
         injectors = {name: self._injector(name, step) for name in self.runs}
         jobs = [
             (injectors[name], number) for name, number in wanted if name in injectors and (name, number) not in stored
@@ -126,10 +139,10 @@ class Training:
         async with aclosing(stored_injections(pool, each_of(jobs), self.plays.places, self._idle_check())) as records:
             async for record in records:
                 self._take()
+                found(made(pool, [(record.repository, record.number)]))
                 said = f": {record.reason}" if record.reason else ""
                 of = f" of {record.repository}" if len(self.config.repositories) > 1 else ""
                 self.watcher.say(f"injector {record.number}{of} ({record.strategy}) {record.status}{said}")
-        self._take()
 
     def _injector(self, name: str, step: int) -> Injector:
         run = self.runs[name].injecting
@@ -153,45 +166,6 @@ class Training:
     def _take(self) -> None:
         for name in self.runs:
             self.pool.episodes.take(None, repository=name, in_order=False)
-
-    async def _attempt(self, step: int, attempts: Attempted, opposed: Set[str]) -> None:
-        """Play the attempts that are not stored; the opponent plays those at `opposed` bugs. One that fails with an
-        internal error is tried again. An attempt that could not be played is stored as lost, so that it is counted.
-        Raises `TrainingError` if too many in a row could not be played."""
-        await self._bugs.read({bug for bug, _ in attempts})
-
-        def tell(attempt: Attempt) -> None:
-            self.watcher.say(f"solver {attempt.bug} {attempt.number}: {attempt.reason}")
-
-        plays, say, homes = self._own, self.watcher.say, self.pool.homes()
-        solving, why = self._any.solving, dict[tuple[str, int], str]()
-
-        async def solve(ready: ReadyBug, number: int) -> SolverRollout:
-            who = self.opponent.plays if self.opponent is not None and ready.bug.id in opposed else plays
-            return await who.solve(homes[ready.bug.id], ready, number, step)
-
-        how = AttemptPlay(plays.places, solve=solve, elsewhere=plays.elsewhere)
-        for _ in range(TRIES):
-            why |= await play_attempts(solving, self.pool, self._playable(attempts), how, tell, say)
-        aside = self.pool.lost.unplayed()
-        unplayed = {
-            (bug, number): why.get((bug, number))
-            or aside.get(attempt_job_name(bug, TRAINING, number), "its bug could not be attempted")
-            for bug, number in sorted(set(attempts) - self.pool.attempts.stored(TRAINING, attempts))
-        }
-        self._unplayed.note(unplayed, len(attempts))
-        for (bug, number), reason in unplayed.items():
-            store_attempt(self.pool, lost_attempt(solving, bug, number, reason))
-
-    def _playable(self, attempts: Attempted) -> list[tuple[ReadyBug, int]]:
-        """The attempts that are neither stored nor set aside, at bugs that can be attempted."""
-        done, aside = self.pool.attempts.stored(TRAINING, attempts), self.pool.lost.unplayed()
-        ready = self._bugs.ready
-        return [
-            (ready[bug], number)
-            for bug, number in attempts
-            if bug in ready and (bug, number) not in done and attempt_job_name(bug, TRAINING, number) not in aside
-        ]
 
     async def _credited(self, plan: Planned) -> list[Credited]:
         """The credit of the step's episodes, for the current weights."""

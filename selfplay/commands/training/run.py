@@ -21,6 +21,7 @@ from selfplay.commands.learn import vocabulary_of
 from selfplay.commands.order import Order, refuse_out_in_source, repository_settings, shared_settings
 from selfplay.commands.solve import chosen, settle_attempts
 from selfplay.commands.training import watching
+from selfplay.commands.training.bugs import ReadyBugs
 from selfplay.commands.training.choice import ONLY, TRAINING
 from selfplay.commands.training.interfaces import TrainingParts
 from selfplay.commands.training.lines import newest_weights
@@ -155,6 +156,7 @@ async def _trained(
             ledger=ledger,
             repositories=Repositories.of(config, ledger, pool, watcher.say),
             runs=runs,
+            bugs=ReadyBugs(pool, runs, watcher.say),
             plays=parts.plays,
             engines=parts.engines,
             learner=parts.learner,

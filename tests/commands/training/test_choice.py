@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Set
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from curriculum.test_crediting import attempt, injection
@@ -12,6 +12,7 @@ from selfplay.commands.training.choice import ONLY, TRAINING, AttemptChoice
 from selfplay.curriculum import Curriculum, open_curriculum
 from selfplay.loop.config import TrainConfig
 from selfplay.loop.ledger import Attempted, Ledger, open_ledger
+from selfplay.loop.step_record import StepRecord
 
 BUGS = ("b.0", "b.1", "b.2")
 
@@ -71,7 +72,8 @@ def test_steps_that_choose_at_once_never_share_an_attempt(pool: Curriculum, tmp_
 
 
 def test_new_bugs_come_first_and_old_ones_fill_up(pool: Curriculum, tmp_path: Path) -> None:
-    """One that cannot be attempted is passed over for the next of the lot; no more are read than are wanted."""
+    """One that cannot be attempted is passed over for the next of the lot; no more are read than are wanted. Until a
+    step is finished, its new bugs are no other's."""
     with open_ledger(tmp_path) as ledger:
         run = choice(pool, ledger, SlowBugs(), bugs=2)
         assert [bug for bug, _ in asyncio.run(begun(run, 0, [("s", 2)]))][:2] == ["b.2", "b.2"]
@@ -79,6 +81,9 @@ def test_new_bugs_come_first_and_old_ones_fill_up(pool: Curriculum, tmp_path: Pa
         every = choice(pool, ledger, SlowBugs(), bugs=1)
         three = asyncio.run(begun(every, 1, [("s", 0), ("s", 1), ("s", 2)]))
         assert {bug for bug, _ in three} == set(BUGS)
+        assert asyncio.run(every.chosen(7, [])) == []
+        for step in (0, 1):
+            ledger.finish(cast(StepRecord, {"number": step}))
         for bad in BUGS:
             left = choice(pool, ledger, SlowBugs({bad}), bugs=2)
             assert {bug for bug, _ in asyncio.run(left.chosen(7, []))} == set(BUGS) - {bad}
