@@ -7,6 +7,7 @@ config_base  the base class of its parts
 yaml_text    YAML as plain values, every fault with its line
 play         how it plays, as typed options of the player and the engine
 sources      the repositories of a run, each with its weight
+kept         which trajectories of finished steps stay
 machine      the machines it runs on, as the configuration names them
 opponents    a frozen past policy that plays some groups
 role_adapters  which runs can train an adapter for each role

@@ -17,6 +17,7 @@ from selfplay.formatting import shortened
 from selfplay.loop.config_base import ConfigSection, NonNegativeInt, PositiveInt, Text
 from selfplay.loop.errors import TrainingError
 from selfplay.loop.impossible import impossible
+from selfplay.loop.kept import KeptTrajectories
 from selfplay.loop.machine import Cluster, MachineConfig, too_few_machines
 from selfplay.loop.monitors import Monitors
 from selfplay.loop.opponents import Opponents, refused_opponents
@@ -31,7 +32,7 @@ from selfplay.update.recipe import Recipe
 
 MOST_BYTES = 1 << 20
 LISTED = "docs/loop.md lists the settings."
-FREE = ("steps", "keep", "workers", "cluster", "machine", "monitors", "tensorboard")
+FREE = ("steps", "keep", "trajectories", "workers", "cluster", "machine", "monitors", "tensorboard")
 """Settings that may change on resume."""
 
 
@@ -65,11 +66,11 @@ class SolverConfig(ConfigSection):
 
 class TrainConfig(ConfigSection):
     """A whole run. `source`: a source as in `selfplay curriculum`, or a list of sources with weights. `model`: a folder
-    or hub name. `engine`: the engine that samples; `play`: its options, as in `--option`. `keep`: how many checkpoints.
-    `staleness`: how many updates the weights may lack when a step begins to play; with 0 playing and learning take
-    turns. `cluster`: None for one process. `machine`: the hardware, for the plan. `monitors`: warn of a collapse or
-    stop the run. `tensorboard`: also write the figures for TensorBoard. `opponents`: a frozen policy plays some groups.
-    `roles`: both roles share one policy, or each has its own adapter (`recipe.lora_rank`) on the weights of `model`,
+    or hub name. `engine`: the engine that samples; `play`: its options, as in `--option`. `keep`: how many checkpoints;
+    `trajectories`: which stay. `staleness`: how many updates the weights may lack when a step begins to play; with 0
+    playing and learning take turns. `cluster`: None for one process. `machine`: the hardware, for the plan. `monitors`:
+    warn of a collapse or stop the run. `tensorboard`: also write the figures for TensorBoard. `opponents`: a frozen
+    policy plays some groups. `roles`: both roles share one policy, or each has its own adapter (`recipe.lora_rank`) on the weights of `model`,
     which then never change."""
 
     source: Sources
@@ -83,6 +84,7 @@ class TrainConfig(ConfigSection):
     seed: int = 0
     workers: PositiveInt | None = None
     keep: PositiveInt = 1
+    trajectories: KeptTrajectories = KeptTrajectories()
     staleness: NonNegativeInt = 0
     cluster: Cluster | None = None
     machine: MachineConfig = MachineConfig()

@@ -1,8 +1,8 @@
 """The schedule: which episodes of both roles belong to a step. Pure: numbers and names in, numbers and names out.
 
 A step plays `groups` injector groups, and a solver group at each new bug as soon as it is valid; then some at old bugs,
-so that a policy that makes no bugs yet still learns to solve. A group's repository is drawn by weight, and old bugs without replacement; seed
-and step fix both draws.
+so that a policy that makes no bugs yet still learns to solve. A group's repository is drawn by weight, and old bugs
+without replacement; seed and step fix both draws.
 """
 
 import random

@@ -207,6 +207,30 @@ def test_answers_go_on_under_new_weights_and_say_which_sampled_them(
         assert float(off[first:].float().mean()) > 0.5, "all after the first are the new policy's"
 
 
+def test_the_turn_after_a_reload_in_mid_answer_has_nothing_of_the_old_weights_in_its_cache(
+    engine: VllmModel, chat: ChatFormat, loop: Runner, judge: torch.nn.Module, smollm2: Path, tmp_path: Path
+) -> None:
+    """The weights change in the midst of an answer, whose keys and values are cached when it ends: most of them are the
+    old policy's. The next turn of that conversation begins with the same ids, and must not read them."""
+    other = perturbed(smollm2, tmp_path / "other")
+
+    async def turns() -> tuple[Sample, Sample]:
+        (prompt, *_), sampling = prompts(chat), Sampling(max_tokens=200)
+        running = asyncio.create_task(engine.sample(prompt, sampling, ()))
+        while not engine._engine.output_processor.request_states:
+            await asyncio.sleep(0.01)
+        await asyncio.sleep(1.5)
+        assert not running.done(), "it ends too early to be changed under way"
+        await engine.reload(str(smollm2), 7)
+        first = await running
+        return first, await engine.sample([*prompt, *first.ids], Sampling(max_tokens=40), ())
+
+    loop.run(engine.reload(str(other), 6))
+    first, second = loop.run(turns())
+    assert (first.versions, second.versions) == ((6, 7), (7, 7))
+    assert difference(judge, [second]) < 0.02
+
+
 def perturbed(model: Path, folder: Path) -> Path:
     """A copy of the model that says something else."""
     shutil.copytree(model, folder)

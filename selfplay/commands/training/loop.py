@@ -22,8 +22,11 @@ from selfplay.commands.training.lines import told
 from selfplay.commands.training.opponents import Made, Opponent
 from selfplay.commands.training.repositories import Repositories
 from selfplay.curriculum import Curriculum, crediting
+from selfplay.curriculum.attempts import attempt_trajectory
+from selfplay.curriculum.crediting import ENDING
 from selfplay.loop.config import TrainConfig
 from selfplay.loop.errors import TrainingError
+from selfplay.loop.kept import unkept
 from selfplay.loop.ledger import Ledger, Planned
 from selfplay.loop.pipeline import pipelined
 from selfplay.loop.schedule import Injected
@@ -106,9 +109,18 @@ class Training:
         of_each = self.repositories.figures(plan)
         self.ledger.finish(record if of_each is None else StepOfSeveral(**record, repositories=of_each))
         self.store()
+        self._tidy(plan)
         self.watcher.done(told(step, self.config.steps, figures, seconds_of(phases)))
         self._idle_since = time.monotonic()
         self._refuse_vain()
+
+    def _tidy(self, plan: Planned) -> None:
+        """Delete the trajectories of a finished step that the run does not keep."""
+        suffix = self.pool.episodes.suffix
+        injections = [crediting.injection_name(number, suffix(name)) + ENDING for name, number in plan.injections]
+        attempts = [attempt_trajectory(bug, TRAINING, number) for bug, number in plan.attempts or ()]
+        for name in unkept(plan.step, (injections, attempts), self.config.trajectories, self.config.seed):
+            (self.pool.folder / "trajectories" / name).unlink(missing_ok=True)
 
     def _begin(self, step: int, new: Made, early: set[str], start: Start) -> None:
         """Begin the attempts at new bugs, beside the injections that still play."""

@@ -104,11 +104,12 @@ class Engines:
 
 
 @contextmanager
-def training(folder: Path, player: Player, bad: Sequence[str] = ()) -> Iterator[Training]:
+def training(folder: Path, player: Player, bad: Sequence[str] = (), **settings: Any) -> Iterator[Training]:
     """One step of two injections, and two attempts at each of their bugs."""
     config = TrainConfig.model_validate({
         "source": "s", "model": "none", "steps": 1, "play": {"context": 64}, "recipe": {"budget": 64},
         "injector": {"members": 2, "strategy": "removal"}, "solver": {"bugs": 1, "attempts": 2},
+        **settings,
     })  # fmt: skip
     shared: Any = SimpleNamespace(
         repository="s", seats=None, workers=None, player=SimpleNamespace(name="p"), policy=TRAINING, seed=0
@@ -173,6 +174,23 @@ def test_an_error_of_an_attempt_ends_the_injections_that_still_play(tmp_path: Pa
     async def played() -> None:
         with training(tmp_path, Player(fails)) as run, pytest.raises(RolloutError, match="no sandbox starts"):
             await asyncio.wait_for(run.run(), SECONDS / 2)
+
+    asyncio.run(played())
+
+
+@pytest.mark.parametrize(("of_role", "injector", "solver"), [(None, 2, 4), (1, 1, 1), (3, 2, 3)])
+def test_a_finished_step_keeps_as_many_trajectories_as_asked(
+    tmp_path: Path, of_role: int | None, injector: int, solver: int
+) -> None:
+    """Of two injections and four attempts."""
+
+    async def played() -> None:
+        player = Player()
+        player.held.set()
+        with training(tmp_path, player, trajectories={"of_role": of_role}) as run:
+            await run.run()
+        kept = [path.name for path in (tmp_path / "trajectories").iterdir()]
+        assert (len(kept), sum("solver" in name for name in kept)) == (injector + solver, solver)
 
     asyncio.run(played())
 
