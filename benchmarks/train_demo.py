@@ -54,7 +54,7 @@ COLD_START = (
     "--batch", "1", "--warmup", "5", "--schedule", "cosine", "--repeats", "--held-out", "0",
     "--budget", "3072", "--too-long", "leave-out", "--keep-activations",
 )  # fmt: skip
-BY_HEART = ("--role", "injector", "--epochs", "14", "--lr", "4e-4")
+BY_HEART = ("--role", "injector", "--epochs", "10", "--lr", "4e-4")
 ROUNDS = (("--epochs", "6", "--lr", "2e-4"), *4 * (("--epochs", "2", "--lr", "1e-4"),))
 """An injection is right only if some 980 tokens are, and it is new only once: those lessons are learned by heart. A
 solver that knows its lessons as well resolves its bug in every attempt, and has nothing left to learn: rounds in both

@@ -70,8 +70,8 @@ class TrainConfig(ConfigSection):
     `trajectories`: which stay. `staleness`: how many updates the weights may lack when a step begins to play; with 0
     playing and learning take turns. `cluster`: None for one process. `machine`: the hardware, for the plan. `monitors`:
     warn of a collapse or stop the run. `tensorboard`: also write the figures for TensorBoard. `opponents`: a frozen
-    policy plays some groups. `roles`: both roles share one policy, or each has its own adapter (`recipe.lora_rank`) on the weights of `model`,
-    which then never change."""
+    policy plays some groups. `roles`: both roles share one policy, or each has its own adapter (`recipe.lora_rank`) on
+    the weights of `model`, which then never change."""
 
     source: Sources
     model: Text
