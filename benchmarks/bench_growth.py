@@ -74,7 +74,9 @@ def seconds(one: Trajectory, stored: int) -> float:
         held(pool, ledger, rollout, stored)
         workers = stack.enter_context(Workers(1))
         shared: Any = SimpleNamespace(seats=None, workers=workers, player=SimpleNamespace(name="none"))
-        config = asked(EACH).model_copy(update={"steps": stored // EACH + STEPS})
+        config = asked(
+            EACH, steps=stored // EACH + STEPS, solver={"bugs": 0}, recipe={"valid": "consistency", "filters": []}
+        )
         run = Training(
             config=config, pool=pool, ledger=ledger, repositories=Repositories.of(config, ledger, pool, SILENT.say),
             runs=(runs := {"nowhere": RepositoryRuns(shared, shared)}), bugs=ReadyBugs(pool, runs, SILENT.say),

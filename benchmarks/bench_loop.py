@@ -1,8 +1,9 @@
 """What the driver of a training run costs: its process, while thousands of episodes are played on a Ray cluster.
 
 Everything of the driver is real: its pool and ledger, the places at hosts, what Ray hands over, the watch over 64
-engines, trajectories written and rows stored, credit. The hosts are actors that wait `SECONDS` and return a ready
-rollout of 20 turns, so that only the driver's cost is measured; the update itself is left out. The share is that of a
+engines, trajectories written and rows stored, bugs taken and sent to hosts, solver groups at each of them, credit. The
+hosts are actors that wait `SECONDS` and return a ready rollout of 20 turns, so that only the driver's cost is measured;
+the audit of new bugs and the update itself are left out. The share is that of a
 driver whose episodes take `MINUTES`, as a model's with 20 turns and tests do.
 `python -m benchmarks.bench_loop [--json]`, with Ray.
 """
@@ -13,7 +14,7 @@ import os
 import resource
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -27,18 +28,29 @@ from benchmarks.figures import Figure, Sheet, at_most, report
 from selfplay.agent import EpisodeLimits, Trajectory, play_episode
 from selfplay.agent.conversation import TokenConversation
 from selfplay.agent.tools import SSR_TOOLS
+from selfplay.artifact import Artifact, Bug
 from selfplay.cluster.engine import State
 from selfplay.cluster.engines import Engines
+from selfplay.cluster.host import BugFiles
 from selfplay.cluster.hosts import Hosts
 from selfplay.cluster.ray_session import joined
-from selfplay.commands.training.bugs import ReadyBugs
+from selfplay.commands.training.choice import TRAINING
 from selfplay.commands.training.loop import Training
 from selfplay.commands.training.repositories import Repositories
-from selfplay.curriculum import open_curriculum
+from selfplay.curriculum import Curriculum, open_curriculum
+from selfplay.curriculum.stored_bugs import read_bug
 from selfplay.loop.config import TrainConfig
 from selfplay.loop.ledger import open_ledger
 from selfplay.loop.machine import Cluster
-from selfplay.rollout.rollout import InjectorKey, InjectorOutcome, InjectorRollout, Rollout
+from selfplay.rollout.rollout import (
+    InjectorKey,
+    InjectorOutcome,
+    InjectorRollout,
+    Rollout,
+    SolverKey,
+    SolverOutcome,
+    SolverRollout,
+)
 from selfplay.rollout.runs import RepositoryRuns
 from selfplay.rollout.scheduler import relaxed_gc
 from selfplay.rollout.stored import with_file
@@ -47,29 +59,68 @@ from selfplay.update.batch.crediting import Credited
 from selfplay.update.batch.figures import UpdateFigures
 
 AT_ONCE, ENGINES, HOSTS = (512, 4096), 64, 4
+ATTEMPTS = 8
+"""At each new bug. One in nine episodes plants one, all of them new."""
 SECONDS, MINUTES, STEPS = 20.0, 10.0, 2
 MB = 1024
 
 
 class HostOfNothing:
-    """A host that waits and returns the rollout it was opened with."""
+    """A host that waits and returns the trajectory it was opened with, as a valid bug or an attempt that failed."""
 
     def __init__(self) -> None:
-        self._rollout: InjectorRollout | None = None
+        self._played: Trajectory | None = None
 
-    async def open(self, rollout: InjectorRollout) -> None:
-        self._rollout = rollout
+    async def open(self, played: Trajectory) -> None:
+        self._played = played
 
     async def there(self) -> bool:
         return True
 
-    async def inject(self, repository: str, number: int, known: frozenset[str], least: int) -> InjectorRollout:
-        assert self._rollout is not None
+    async def inject(
+        self, repository: str, number: int, known: frozenset[str], least: int, opponent: bool
+    ) -> InjectorRollout:
+        assert self._played is not None
         await asyncio.sleep(SECONDS)
-        return with_file(replace(self._rollout, task=replace(self._rollout.task, number=number)))
+        return with_file(Rollout(self._played, InjectorKey(repository, "removal", 0, number), planted(number)))
+
+    async def solve(self, repository: str, files: BugFiles, number: int, least: int, opponent: bool) -> SolverRollout:
+        assert self._played is not None and files.files
+        await asyncio.sleep(SECONDS)
+        key, failed = SolverKey(files.id, TRAINING, 0, number), SolverOutcome(False, "failing-tests", "", "", SECONDS)
+        return with_file(Rollout(replace(self._played, role="solver"), key, failed))
 
     async def close(self) -> None:
         """It holds nothing."""
+
+
+def planted(number: int) -> InjectorOutcome:
+    """A valid bug, unlike all others."""
+    diff = "diff --git a/a.py b/a.py\n--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-a\n+b\n"
+    artifact = Artifact(f"echo {number}\n", ("test_a.py",), "import sys\n", diff, diff.replace("a.py", "test_a.py"))
+    bug = Bug(
+        id=f"nowhere.{number}", strategy="removal", seed=0, source="nowhere", revision="r", commit="c", tree_hash="t",
+        content_hash=artifact.content_hash(), fail_to_pass=("x",), pass_to_pass=("y",), policy="none",
+    )  # fmt: skip
+    return InjectorOutcome(
+        "valid", "", SECONDS, tree_key=f"tree {number}", artifact=artifact, bug=bug, task_key=f"task {number}"
+    )
+
+
+class Unaudited:
+    """The bugs of the pool, read and sent but not audited: an audit is a host's work in a sandbox."""
+
+    def __init__(self, pool: Curriculum) -> None:
+        self.ready: dict[str, Any] = {}
+        self._pool = pool
+
+    async def read(self, bugs: Set[str]) -> None:
+        for bug in bugs - self.ready.keys():
+            folder = self._pool.folder / "bugs" / bug
+            self.ready[bug] = SimpleNamespace(bug=read_bug(folder)[0], folder=folder)
+
+    async def promote(self, bugs: Set[str], most: int) -> None:
+        """There are none of second order."""
 
 
 class _Call:
@@ -108,8 +159,7 @@ def sheet(count: int) -> Sheet:
     """The driver's cost with so many episodes at once."""
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / MB
     with tempfile.TemporaryDirectory() as folder:
-        cpu, wall = asyncio.run(played(Path(folder), count))
-    episodes = STEPS * count
+        cpu, wall, episodes = asyncio.run(played(Path(folder), count))
     share = 100 * (cpu / episodes) * count / (60 * MINUTES)
     after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / MB
     return Sheet(
@@ -123,24 +173,24 @@ def sheet(count: int) -> Sheet:
     )
 
 
-async def played(folder: Path, count: int) -> tuple[float, float]:
-    """The driver's core seconds and wall seconds for `STEPS` steps of `count` episodes each."""
+async def played(folder: Path, count: int) -> tuple[float, float, int]:
+    """The driver's core seconds and wall seconds for `STEPS` steps of some `count` episodes, and how many they were."""
     actors = [ray.remote(HostOfNothing).options(num_cpus=0, max_concurrency=count).remote() for _ in range(HOSTS)]
-    key = InjectorKey("nowhere", "removal", 0, 0)
-    rollout = Rollout(await trajectory(), key, InjectorOutcome("gave_up", "nothing was submitted", SECONDS))
     engines = Engines([SimpleNamespace(state=_Call(State(0, None)), open=_Call(None), close=_Call(None))] * ENGINES)
     with ExitStack() as stack:
         pool, ledger = stack.enter_context(open_curriculum(folder)), stack.enter_context(open_ledger(folder))
         workers = stack.enter_context(Workers(os.cpu_count() or 1))
         stack.enter_context(relaxed_gc())
-        hosts = Hosts(actors, rollout, count // HOSTS, lambda name: frozenset(), 600.0)  # type: ignore[arg-type]
+        hosts = Hosts(actors, await trajectory(), count // HOSTS, lambda name: frozenset(), 600.0)  # type: ignore[arg-type]
         await hosts.open()
         player = SimpleNamespace(name="none")
-        shared: Any = SimpleNamespace(repository="nowhere", seats=None, workers=workers, player=player)
-        config, say = asked(count), SILENT.say
+        shared: Any = SimpleNamespace(
+            repository="nowhere", seats=None, workers=workers, player=player, policy=TRAINING, seed=0
+        )
+        config, say = asked(count // (1 + ATTEMPTS)), SILENT.say
         training = Training(
             config=config, pool=pool, ledger=ledger, repositories=Repositories.of(config, ledger, pool, say),
-            runs=(runs := {"nowhere": RepositoryRuns(shared, shared)}), bugs=ReadyBugs(pool, runs, SILENT.say),
+            runs={"nowhere": RepositoryRuns(shared, shared)}, bugs=Unaudited(pool),
             plays=hosts, engines=engines, learner=LearnsNothing(),
             chat=CHAT, vocabulary=None, watcher=SILENT,
         )  # fmt: skip
@@ -148,20 +198,21 @@ async def played(folder: Path, count: int) -> tuple[float, float]:
         cpu, wall = time.process_time(), time.monotonic()
         await training.run()
         cpu, wall = time.process_time() - cpu, time.monotonic() - wall
+        episodes = len(pool.episodes.records()) + sum(1 for _ in pool.attempts.all())
         for watch in watches:
             watch.cancel()
         await hosts.close()
-    return cpu, wall
+    return cpu, wall, episodes
 
 
-def asked(count: int) -> TrainConfig:
-    """A run whose every step is one group of `count` injector episodes."""
+def asked(members: int, **more: Any) -> TrainConfig:
+    """A run whose every step is one injector group of `members`, and a solver group at each of its bugs."""
     found = {
         "source": "nowhere", "model": "none", "steps": STEPS, "play": {"context": 4096},
-        "injector": {"groups": 1, "members": count}, "solver": {"bugs": 0},
-        "recipe": {"valid": "consistency", "filters": []}, "cluster": {},
+        "injector": {"groups": 1, "members": members}, "solver": {"bugs": 1, "attempts": ATTEMPTS},
+        "recipe": {"filters": []}, "cluster": {},
     }  # fmt: skip
-    return TrainConfig.model_validate(found)
+    return TrainConfig.model_validate(found | more)
 
 
 async def trajectory() -> Trajectory:

@@ -8,9 +8,8 @@ from typing import Any
 
 from selfplay.commands.attempts import AttemptPlay, lost_attempt, play_attempts
 from selfplay.commands.storing import store_attempt
-from selfplay.commands.training.bugs import ReadyBugs
 from selfplay.commands.training.choice import TRAINING
-from selfplay.commands.training.interfaces import RolloutBackend, TrainWatcher
+from selfplay.commands.training.interfaces import AttemptableBugs, RolloutBackend, TrainWatcher
 from selfplay.commands.training.opponents import Opponent
 from selfplay.commands.training.unplayed import UnplayedInARow
 from selfplay.curriculum import Attempt, Curriculum
@@ -33,7 +32,7 @@ class Attempting:
     pool: Curriculum
     runs: Mapping[str, RepositoryRuns]
     plays: RolloutBackend
-    bugs: ReadyBugs
+    bugs: AttemptableBugs
     watcher: TrainWatcher
     opponent: Opponent | None
     _unplayed: UnplayedInARow = field(default_factory=UnplayedInARow)

@@ -3,7 +3,7 @@
 from collections.abc import Set
 from dataclasses import dataclass
 
-from selfplay.commands.training.bugs import ReadyBugs
+from selfplay.commands.training.interfaces import AttemptableBugs
 from selfplay.curriculum import Curriculum
 from selfplay.loop.config import TrainConfig
 from selfplay.loop.ledger import Attempted, Ledger
@@ -22,7 +22,7 @@ class AttemptChoice:
     config: TrainConfig
     pool: Curriculum
     ledger: Ledger
-    bugs: ReadyBugs
+    bugs: AttemptableBugs
 
     async def chosen(self, step: int, played: Injected) -> Attempted:
         """The attempts of a step: at its own new bugs, and at old ones."""

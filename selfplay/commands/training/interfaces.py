@@ -1,6 +1,6 @@
 """The parts of a training run as protocols, for any process: what plays, what samples, what learns."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
@@ -38,6 +38,21 @@ class RolloutBackend(Protocol):
     async def inject(self, repository: str, number: int, step: int) -> InjectorRollout: ...
 
     async def solve(self, repository: str, ready: ReadyBug, number: int, step: int) -> SolverRollout: ...
+
+
+class AttemptableBugs(Protocol):
+    """The bugs that can be attempted. `ready`: those that were read, by id."""
+
+    @property
+    def ready(self) -> Mapping[str, ReadyBug]: ...
+
+    async def read(self, bugs: Set[str]) -> None:
+        """Read and audit the bugs that are not ready yet; one that cannot be attempted does not become ready."""
+        ...
+
+    async def promote(self, bugs: Set[str], most: int) -> None:
+        """Make up to `most` second-order bugs from each bug's failed attempts, for later steps."""
+        ...
 
 
 class InferenceBackend(Protocol):

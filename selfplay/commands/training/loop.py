@@ -14,10 +14,15 @@ from typing import Literal
 from selfplay.agent.chat_format import ChatFormat
 from selfplay.commands.injections import Injector, stored_injections
 from selfplay.commands.training.attempting import Attempting, Start, beside
-from selfplay.commands.training.bugs import ReadyBugs
 from selfplay.commands.training.choice import TRAINING, AttemptChoice, made
 from selfplay.commands.training.held import Holding
-from selfplay.commands.training.interfaces import InferenceBackend, RolloutBackend, TrainerBackend, TrainWatcher
+from selfplay.commands.training.interfaces import (
+    AttemptableBugs,
+    InferenceBackend,
+    RolloutBackend,
+    TrainerBackend,
+    TrainWatcher,
+)
 from selfplay.commands.training.lines import told
 from selfplay.commands.training.opponents import Made, Opponent
 from selfplay.commands.training.repositories import Repositories
@@ -54,7 +59,7 @@ class Training:
     ledger: Ledger
     repositories: Repositories
     runs: Mapping[str, RepositoryRuns]
-    bugs: ReadyBugs
+    bugs: AttemptableBugs
     plays: RolloutBackend
     engines: InferenceBackend
     learner: TrainerBackend

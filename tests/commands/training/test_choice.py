@@ -30,6 +30,9 @@ class SlowBugs:
         self.asked += sorted(bugs)
         self.ready |= {bug: bug for bug in bugs - self._bad}
 
+    async def promote(self, bugs: Set[str], most: int) -> None:
+        """There are none of second order."""
+
 
 @pytest.fixture
 def pool(tmp_path: Path) -> Any:
@@ -46,8 +49,7 @@ def choice(pool: Curriculum, ledger: Ledger, slow: SlowBugs, **solver: Any) -> A
         "source": "s", "model": "none", "play": {"context": 64}, "injector": {"groups": 0},
         "solver": {"attempts": 2, **solver}, "recipe": {"budget": 64},
     })  # fmt: skip
-    bugs: Any = slow
-    return AttemptChoice(config, pool, ledger, bugs)
+    return AttemptChoice(config, pool, ledger, slow)
 
 
 async def begun(choosing: AttemptChoice, step: int, injections: list[tuple[str, int]]) -> Attempted:

@@ -5,7 +5,7 @@ Who plays, learns and audits is written here: a player that says when each episo
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -80,11 +80,11 @@ class Ready:
         self.ready: dict[str, Any] = {}
         self._bad = bad
 
-    async def read(self, bugs: set[str]) -> None:
+    async def read(self, bugs: Set[str]) -> None:
         await asyncio.sleep(0)
         self.ready |= {bug: SimpleNamespace(bug=SimpleNamespace(id=bug)) for bug in bugs if bug not in self._bad}
 
-    async def promote(self, bugs: set[str], most: int) -> None:
+    async def promote(self, bugs: Set[str], most: int) -> None:
         """There are no bugs of second order here."""
 
 
