@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from selfplay import patches
 from selfplay.believable.early import read_early
 from selfplay.believable.names import loose_ends
-from selfplay.believable.product import is_product
+from selfplay.believable.product import is_generated, is_product
 from selfplay.believable.stubs import stubs
 from selfplay.patches.applied import applied
 from selfplay.syntax import Grammar, grammar_of, shapes
@@ -29,8 +29,8 @@ UNREADABLE = (SyntaxError, ValueError)
 class BelievableRules:
     """Which rules apply. `names`: no new undefined name, and no local that is read before it is bound. `unused`: no new
     import, local or private definition that is not read. `stubs`: no new function or block that does nothing, no
-    function that lost most of its statements, or the return at its end. `product`: no change in examples, documents or
-    benchmarks."""
+    function that lost most of its statements, or the return at its end. `product`: no change in examples, documents,
+    benchmarks or a file that a program wrote."""
 
     names: bool = True
     unused: bool = True
@@ -66,6 +66,8 @@ def faults_of_diff(rules: BelievableRules, diff: str, original: Callable[[str], 
 def _of_file(rules: BelievableRules, path: str, before: str, after: str | None) -> Iterator[str]:
     if rules.product and not is_product(path):
         yield "is not code of the product"
+    elif rules.product and is_generated(before or after or ""):
+        yield "was written by a program"
     grammar = grammar_of(path)
     readable = path.endswith(".py") or grammar is not None
     if after is None or not readable or max(len(before), len(after)) > MOST_TEXT:
