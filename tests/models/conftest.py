@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 import tiny_repository
+import torch
 from bench_fixtures import backend
 from serving import Serving
 from together import together
@@ -29,6 +30,12 @@ __all__ = ["backend", "together"]
 CONTEXT = 2048
 VLLM = VllmOptions(dtype="float32", context=CONTEXT, cache_gb=1, most_sequences=64, chunk=128)
 """Small pieces, so that ordinary prompts take several."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.get_closest_marker("gpu") and not torch.cuda.is_available():
+            item.add_marker(pytest.mark.skip(reason="no GPU is here: what it shows was not run"))
 
 
 @pytest.fixture(scope="session")
