@@ -2,7 +2,7 @@
 
 from typing import TypedDict
 
-from selfplay.update.batch.figures import UpdateFigures
+from selfplay.update.batch.figures import SecondsSpent, UpdateFigures
 
 
 class Phases(TypedDict):
@@ -23,11 +23,12 @@ class RepositoryFigures(TypedDict):
 
 
 class StepRecord(UpdateFigures):
-    """`number`: from 0; `version`: of the weights that played it."""
+    """`number`: from 0; `version`: of the weights that played it; `spent`: role -> seconds of its episodes."""
 
     number: int
     version: int
     phases: Phases
+    spent: dict[str, SecondsSpent]
 
 
 class StepOfSeveral(StepRecord):

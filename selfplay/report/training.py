@@ -108,7 +108,7 @@ def _spent(step: Figures, role: str) -> Iterator[str]:
     where = {
         name: seconds
         for name in ("generation", "tools", "judging", "rest")
-        if (seconds := number(step, "rollouts", role, "seconds", name)) is not None
+        if (seconds := number(step, "spent", role, name)) is not None
     }
     if not any(where.values()):
         return

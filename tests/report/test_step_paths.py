@@ -23,6 +23,7 @@ from selfplay.update.recipe import GIBBERISH
 
 BY_NAME = {
     "rollouts": ROLES,
+    "spent": ROLES,
     "steps": ROLES,
     "tokens": (*ROLES, "both"),
     "outcomes": sorted(set().union(*OUTCOMES.values())),

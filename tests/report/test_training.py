@@ -26,10 +26,10 @@ STEP: dict[str, Any] = {
         "solver": {
             "episodes": 8, "trained_on": 8, "reward": {"mean": 0.5}, "outcomes": {"resolved": 6, "failed": 2},
             "groups": {"2/4": 1, "4/4": 2}, "tokens": 8000, "versions_behind": {"0": 6, "1": 2},
-            "seconds": {"generation": 40.0, "tools": 30.5, "judging": 12.25, "rest": 1.0},
         },
     },
     "phases": {"wait": 48.5, "learn": 25.0, "sync": 1.5},
+    "spent": {"solver": {"generation": 40.0, "tools": 30.5, "judging": 12.25, "rest": 1.0}},
 }  # fmt: skip
 
 

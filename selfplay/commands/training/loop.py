@@ -43,6 +43,7 @@ from selfplay.rollout.runs import RepositoryRuns
 from selfplay.rollout.scheduler import each_of
 from selfplay.update.batch.crediting import Credited, credited
 from selfplay.update.batch.stored import taped
+from selfplay.update.batch.summary import spent_by_role
 
 IN_VAIN = 8
 """The run stops after this many steps in a row without a gradient."""
@@ -110,7 +111,8 @@ class Training:
             figures = await self.learner.learn(rollouts, step)
         with _timed(phases, "sync"):
             await self.engines.sync(self.learner)
-        record: StepRecord = {"number": step, "version": plan.version, "phases": phases, **figures}
+        spent = spent_by_role(rollouts)
+        record: StepRecord = {"number": step, "version": plan.version, "phases": phases, "spent": spent, **figures}
         of_each = self.repositories.figures(plan)
         self.ledger.finish(record if of_each is None else StepOfSeveral(**record, repositories=of_each))
         self.store()

@@ -75,7 +75,6 @@ class RoleFigures(TypedDict):
     tokens: int
     tokens_trained_on: int
     versions_behind: dict[str, int]
-    seconds: NotRequired[SecondsSpent]
     checks: NotRequired[dict[str, int]]
     diversity: NotRequired[float | None]
     groups: NotRequired[dict[str, int]]

@@ -69,11 +69,16 @@ def _of_role(rollouts: Sequence[Credited]) -> RoleFigures:
         "tokens": sum(one.played.episode.tokens for one in rollouts),
         "tokens_trained_on": sum(one.played.episode.tokens for one in taught),
         "versions_behind": dict(Counter(str(one.behind) for one in taught)),
-        "seconds": _seconds(rollouts),
     }
 
 
-def _seconds(rollouts: Sequence[Credited]) -> SecondsSpent:
+def spent_by_role(rollouts: Sequence[Credited]) -> dict[str, SecondsSpent]:
+    """The seconds of each role's episodes, added up; those of episodes whose times are unknown are left out."""
+    by_role = {role: [one for one in rollouts if one.played.episode.role == role] for role in ROLES}
+    return {role: _spent(mine) for role, mine in by_role.items() if mine}
+
+
+def _spent(rollouts: Sequence[Credited]) -> SecondsSpent:
     known = [one.played.spent for one in rollouts if one.played.spent is not None]
     return {
         "generation": sum(one["generation"] for one in known),

@@ -30,7 +30,7 @@ def test_both_roles_play_and_learn_under_the_newest_weights(shop: Path, smollm2:
     first, second = (json.loads(line) for line in (out / "metrics.jsonl").read_text().splitlines())
     for step in (first, second):
         for role in ("injector", "solver"):
-            assert step["rollouts"][role]["episodes"] == 2 and step["rollouts"][role]["seconds"]["generation"] > 0
+            assert step["rollouts"][role]["episodes"] == 2 and step["spent"][role]["generation"] > 0
         assert step["step"] is not None, step["nothing"]
         assert step["tokens"]["both"]["absolute_difference"] < 0.02
     with read_pool(out) as pool:

@@ -11,7 +11,7 @@ from selfplay.update.batch.crediting import TOO_LONG, Credited, credited
 from selfplay.update.batch.examples import ADVANTAGES, INJECTOR, SAMPLED, examples
 from selfplay.update.batch.figures import SecondsSpent
 from selfplay.update.batch.played import untaped
-from selfplay.update.batch.summary import require_gradient, rollout_figures
+from selfplay.update.batch.summary import require_gradient, rollout_figures, spent_by_role
 from selfplay.update.errors import LearningError, NothingToLearn
 from selfplay.update.recipe import Recipe, recipe_of
 
@@ -135,15 +135,15 @@ def test_a_batch_in_figures() -> None:
     solver = figures["solver"]
     assert (solver["episodes"], solver["trained_on"], solver["tokens_trained_on"]) == (2, 2, 14)
     assert solver["reward"] == {"mean": 0.0, "min": -1.0, "max": 1.0} and solver["without_a_gradient"] == {}
-    assert not any(solver["seconds"].values()), "nothing is known of hand-made episodes"
     assert solver["outcomes"] == {"resolved": 1, "failed": 1} and solver["versions_behind"] == {"0": 2}
 
 
 def test_seconds_are_added_up_by_what_they_went_to() -> None:
     spent: SecondsSpent = {"generation": 7.0, "tools": 1.5, "judging": 6.0, "rest": 5.5}
     both = [replace(RESOLVED, spent=spent), replace(FAILED, spent={**spent, "tools": 0.25})]
-    found = rollout_figures(credited([*both, replace(FAILED, episode=replace(FAILED.episode, name="s3"))], Recipe()))
-    assert found["solver"]["seconds"] == {"generation": 14.0, "tools": 1.75, "judging": 12.0, "rest": 11.0}
+    found = spent_by_role(credited([*both, replace(FAILED, episode=replace(FAILED.episode, name="s3"))], Recipe()))
+    assert [*found] == ["solver"], "the third one's times are unknown"
+    assert found["solver"] == {"generation": 14.0, "tools": 1.75, "judging": 12.0, "rest": 11.0}
 
 
 def test_an_episode_is_as_stale_as_the_policy_to_train_is_ahead_of_its_oldest_token() -> None:
