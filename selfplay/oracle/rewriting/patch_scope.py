@@ -1,9 +1,10 @@
-"""Finds what a patch does beyond the bug: it changes or removes a function or a statement that the bug left as it was,
-or runs code of its own while the module is loaded.
+"""Finds what a patch does beyond the bug: it changes or removes a function, a class or a statement that the bug left as
+it was, or newly runs code while a module is loaded.
 
 A repair seldom needs either. What it breaks beside the bug, no test and no hidden input may see; and what runs while a
-module is loaded would count as code that ran. Documentation, annotations and layout do not count, nor does what is
-moved to another file.
+module is loaded would count as code that ran. So all that newly runs then must be inert (`inert.py`), wherever it
+stands: statements, defaults, annotations, decorators, bases. Documentation, annotations as such and layout do not
+count, nor does what is moved to another file.
 """
 
 import ast
@@ -11,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from selfplay.oracle.rewriting.inert import inert, own_names, wrapper
 from selfplay.oracle.rewriting.python_trees import Function, is_text, parsed
 
 MOST_SHOWN = 60
@@ -19,10 +21,16 @@ MOST_SHOWN = 60
 
 @dataclass
 class _Defined:
-    """What a file defines. `functions`: path of names -> its definitions, as text; `others`: (function or class around
-    it, the statement as text) of each statement outside of functions; `bound`: (around it, name) of what is defined."""
+    """What a file defines. `functions`: path of names -> its definitions, as text; `classes`: the same -> bases and
+    decorators; `others`: (function or class around it, the statement as text) of each statement outside of functions;
+    `bound`: (around it, name) of what is defined; `heads`, `decorators`: text -> what runs where a function or class is
+    defined; `own`: of `own_names`."""
 
     functions: dict[str, list[str]] = field(default_factory=dict)
+    classes: dict[str, list[str]] = field(default_factory=dict)
+    heads: dict[str, ast.expr] = field(default_factory=dict)
+    decorators: dict[str, ast.expr] = field(default_factory=dict)
+    own: frozenset[str] = frozenset()
     others: Counter[tuple[str, str]] = field(default_factory=Counter)
     bound: set[tuple[str, str]] = field(default_factory=set)
     nodes: dict[tuple[str, str], ast.stmt] = field(default_factory=dict)
@@ -38,7 +46,7 @@ def beyond(before: Mapping[str, str], after: Mapping[str, str], repaired: Mappin
         if len(known) == 2:
             found += [f"{path}: {said}" for said in _beyond(known, made[path], [*made.values()], anywhere)]
         elif not known:
-            found += [f"{path}: {said}" for said in _loading(made[path], {*made[path].others})]
+            found += [f"{path}: {said}" for said in _loading([], made[path], {*made[path].others})]
     return found
 
 
@@ -54,29 +62,41 @@ def _beyond(
             yield f"`{name}` is changed, which the bug left as it was"
         elif not any(one.functions.get(name) == defined for one in every):
             yield f"`{name}` is gone, which the bug left as it was"
+    for name, defined in original.classes.items():
+        if buggy.classes.get(name) == defined != now.classes.get(name, defined):
+            yield f"the bases or decorators of `{name}` are changed, which the bug left as they were"
     for around, text in original.others & buggy.others:
         if not anywhere[around, text]:
             yield f"`{_short(text)}` is gone, which the bug left as it was"
     new = {*(now.others - (original.others | buggy.others))}
     for around, text in sorted(new):
         names = _names(now.nodes[around, text])
-        if not names or any((around, name) in original.bound for name in names):
+        if any((around, name) in original.bound for name in names):
             yield f"`{_short(text)}` stands outside of functions"
-    yield from _loading(now, new)
+        elif around.removesuffix(".") in original.classes:
+            yield f"`{_short(text)}` is new in a class that was there, and may hide what the class inherits"
+    yield from _loading(known, now, new)
 
 
-def _loading(parts: _Defined, new: set[tuple[str, str]]) -> Iterator[str]:
-    """New statements outside of functions that call what the file defines."""
-    own = {name for _, name in parts.bound}
+def _loading(known: Sequence[_Defined], now: _Defined, new: set[tuple[str, str]]) -> Iterator[str]:
+    """What newly runs while the file is loaded, and does more than hold values under new names."""
     for around, text in sorted(new):
-        called = [node.func for node in ast.walk(parts.nodes[around, text]) if isinstance(node, ast.Call)]
-        if any(isinstance(one, ast.Name) and one.id in own for func in called for one in ast.walk(func)):
-            yield f"`{_short(text)}` calls its own code while the module is loaded"
+        node = now.nodes[around, text]
+        if not _names(node):
+            yield f"`{_short(text)}` stands outside of functions"
+        elif not all(inert(one, now.own) for one in _values(node)):
+            yield f"`{_short(text)}` runs code while the module is loaded"
+    for kind, harmless in (("heads", inert), ("decorators", wrapper)):
+        had = {text for one in known for text in getattr(one, kind)}
+        for text, expression in getattr(now, kind).items():
+            if text not in had and not harmless(expression, now.own):
+                yield f"`{_short(text)}` runs code while the module is loaded"
 
 
 def _defined(text: str) -> _Defined:
     tree, found = parsed(text), _Defined()
     if tree is not None:
+        found.own = own_names(tree)
         _collect(tree.body, "", found)
     return found
 
@@ -85,16 +105,42 @@ def _collect(body: Sequence[ast.stmt], around: str, found: _Defined) -> None:
     for node in body:
         if isinstance(node, Function):
             name = f"{around}{node.name}"
+            _note_heads(node, found)
             found.functions.setdefault(name, []).append(ast.dump(_plain(node)))
             found.bound.add((around, node.name))
         elif isinstance(node, ast.ClassDef):
             found.bound.add((around, node.name))
+            _note_heads(node, found)
+            heads = [*node.decorator_list, *node.bases, *node.keywords]
+            found.classes.setdefault(f"{around}{node.name}", []).append(" ".join(map(ast.dump, heads)))
             _collect(node.body, f"{around}{node.name}.", found)
         elif not isinstance(node, ast.Import | ast.ImportFrom | ast.Pass) and not is_text(node):
             text = ast.unparse(node)
             found.others[around, text] += 1
             found.nodes[around, text] = node
             found.bound |= {(around, name) for name in _names(node)}
+
+
+def _note_heads(node: Function | ast.ClassDef, found: _Defined) -> None:
+    """Note what is evaluated where a function or class is defined."""
+    found.decorators |= {ast.unparse(one): one for one in node.decorator_list}
+    found.heads |= {ast.unparse(one): one for one in _head(node)}
+
+
+def _head(node: Function | ast.ClassDef) -> list[ast.expr]:
+    """Defaults and annotations of a function, bases and keywords of a class."""
+    if isinstance(node, ast.ClassDef):
+        return [*node.bases, *(one.value for one in node.keywords)]
+    given, every = node.args, (node.args.vararg, node.args.kwarg)
+    named = [*given.posonlyargs, *given.args, *given.kwonlyargs, *(one for one in every if one is not None)]
+    found = [*given.defaults, *given.kw_defaults, *(one.annotation for one in named), node.returns]
+    return [one for one in found if one is not None]
+
+
+def _values(node: ast.stmt) -> list[ast.expr]:
+    """What an assignment evaluates."""
+    parts = [node.value, node.annotation] if isinstance(node, ast.AnnAssign) else []
+    return [one for one in ([node.value] if isinstance(node, ast.Assign) else parts) if one is not None]
 
 
 def _names(node: ast.stmt) -> list[str]:

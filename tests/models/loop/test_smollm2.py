@@ -12,8 +12,8 @@ from safetensors.torch import load_file
 from selfplay.curriculum.open_pool import read_pool
 
 SETTINGS = (
-    "steps=2", "play.calls=2", "play.max_tokens=96", "injector.members=2", "solver.bugs=1", "solver.attempts=2",
-    "recipe.length_penalty=0.5", "recipe.length_longest=200",
+    "steps=2", "play.calls=2", "play.max_tokens=400", "injector.members=2", "solver.bugs=1", "solver.attempts=2",
+    "recipe.length_penalty=0.5", "recipe.length_longest=800",
 )  # fmt: skip
 
 
