@@ -1,44 +1,41 @@
-"""`selfplay train` end to end with SmolLM2 and vLLM as they are: nobody coaches it, so it makes no valid call. Rewards
-differ by the length of an episode, which is enough for an update."""
+"""`selfplay train` end to end with SmolLM2's own weights in engine and trainer, coached in half of its episodes: as
+fetched it makes no valid call, and every reward would be the same."""
 
-import json
 from pathlib import Path
-from typing import Any
 
 import pytest
-from models.update.conftest import selfplay
+from coached import coached_player
+from models.loop.test_train_command import PLANS, SILENT, config, steps_of
 from safetensors.torch import load_file
 
+from selfplay.commands.training.lines import newest_weights
+from selfplay.commands.training.request import TrainOrder
+from selfplay.commands.training.run import run_training
 from selfplay.curriculum.open_pool import read_pool
-
-SETTINGS = (
-    "steps=2", "play.calls=2", "play.max_tokens=400", "injector.members=2", "solver.bugs=1", "solver.attempts=2",
-    "recipe.length_penalty=0.5", "recipe.length_longest=800",
-)  # fmt: skip
+from selfplay.rollout import players
+from selfplay.sandbox import Backend
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-def test_both_roles_play_and_learn_under_the_newest_weights(shop: Path, smollm2: Path, tmp_path: Path) -> None:
-    """Two steps. The second one's episodes are sampled by the weights of the first one's update, on which engine and
-    trainer agree."""
-    out = tmp_path / "run"
-    begun = selfplay("curriculum", shop, "--out", out, "--bugs", "1", "--strategy", "direct")
-    assert begun.returncode == 0, begun.stderr
-    done = selfplay("train", "tiny_cpu", f"source={shop}", f"model={smollm2}", *SETTINGS, "--out", out)
-    assert done.returncode == 0, done.stderr
-    first, second = (json.loads(line) for line in (out / "metrics.jsonl").read_text().splitlines())
+def test_both_roles_play_and_learn_under_the_newest_weights(
+    shop: Path, smollm2: Path, backend: Backend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two steps with an update each. The second one's episodes are sampled by the weights of the first one's update, on
+    which engine and trainer agree."""
+    monkeypatch.setattr(players, "KINDS", {"transformers": lambda model, options: coached_player(smollm2, PLANS)})
+    out, play = tmp_path / "run", {"context": 4096, "calls": 3, "max_tokens": 64}
+    run_training(TrainOrder(config(shop, smollm2, play=play), out), backend, SILENT)
+    first, second = steps_of(out)
     for step in (first, second):
-        for role in ("injector", "solver"):
-            assert step["rollouts"][role]["episodes"] == 2 and step["spent"][role]["generation"] > 0
+        for role, spent in step["spent"].items():
+            assert step["rollouts"][role]["episodes"] == 2 and spent["generation"] > 0
         assert step["step"] is not None, step["nothing"]
         assert step["tokens"]["both"]["absolute_difference"] < 0.02
+    assert first["spent"].keys() == {"injector", "solver"}
     with read_pool(out) as pool:
-        versions = {one.versions for one in pool.attempts.all()}
-    assert versions == {(0, 0), (1, 1)}
-    before, after = (load_file(folder / "model.safetensors") for folder in (smollm2, newest(out)))
+        assert {one.versions for one in pool.attempts.all()} == {(0, 0), (1, 1)}
+    weights = newest_weights(out)
+    assert weights is not None
+    before, after = (load_file(folder / "model.safetensors") for folder in (smollm2, weights))
     assert any(not bool((before[name] == after[name]).all()) for name in before.keys() & after.keys())
-
-
-def newest(out: Path) -> Any:
-    return max((path for path in (out / "weights").iterdir() if path.name.isdigit()), key=lambda path: int(path.name))
