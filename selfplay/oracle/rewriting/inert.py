@@ -5,6 +5,7 @@ its own that any test or hidden input would have to reach (`setattr(Cache, "keys
 """
 
 import ast
+import builtins
 from collections.abc import Iterator
 
 _HELD = (
@@ -39,6 +40,14 @@ def own_names(tree: ast.Module) -> frozenset[str]:
     """The names that a file gives to something of its own or of the project: under them, a constructor or a decorator
     is not the one of that name. `*` stands for all names: the file takes them from elsewhere."""
     return frozenset(name for node in ast.walk(tree) for name in _bound(node))
+
+
+def taken_names(tree: ast.Module) -> frozenset[str]:
+    """The names that a file takes from elsewhere: builtins that it uses, and what it imports."""
+    used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    imports = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
+    imported = {one.asname or one.name.partition(".")[0] for node in imports for one in node.names}
+    return frozenset(used & {*dir(builtins)} | imported - {_EVERY})
 
 
 def _bound(node: ast.AST) -> Iterator[str]:

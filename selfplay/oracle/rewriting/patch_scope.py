@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from selfplay.oracle.rewriting.inert import inert, own_names, wrapper
+from selfplay.oracle.rewriting.inert import inert, own_names, taken_names, wrapper
 from selfplay.oracle.rewriting.python_trees import Function, is_text, parsed
 
 MOST_SHOWN = 60
@@ -24,13 +24,14 @@ class _Defined:
     """What a file defines. `functions`: path of names -> its definitions, as text; `classes`: the same -> bases and
     decorators; `others`: (function or class around it, the statement as text) of each statement outside of functions;
     `bound`: (around it, name) of what is defined; `heads`, `decorators`: text -> what runs where a function or class is
-    defined; `own`: of `own_names`."""
+    defined; `own`, `taken`: of `own_names` and `taken_names`."""
 
     functions: dict[str, list[str]] = field(default_factory=dict)
     classes: dict[str, list[str]] = field(default_factory=dict)
     heads: dict[str, ast.expr] = field(default_factory=dict)
     decorators: dict[str, ast.expr] = field(default_factory=dict)
     own: frozenset[str] = frozenset()
+    taken: frozenset[str] = frozenset()
     others: Counter[tuple[str, str]] = field(default_factory=Counter)
     bound: set[tuple[str, str]] = field(default_factory=set)
     nodes: dict[tuple[str, str], ast.stmt] = field(default_factory=dict)
@@ -45,8 +46,9 @@ def beyond(before: Mapping[str, str], after: Mapping[str, str], repaired: Mappin
         known = [_defined(texts[path]) for texts in (repaired, before) if texts.get(path)]
         if len(known) == 2:
             found += [f"{path}: {said}" for said in _beyond(known, made[path], [*made.values()], anywhere)]
-        elif not known:
-            found += [f"{path}: {said}" for said in _loading([], made[path], {*made[path].others})]
+        else:
+            new = made[path].others - sum((one.others for one in known), Counter[tuple[str, str]]())
+            found += [f"{path}: {said}" for said in _loading(known, made[path], {*new})]
     return found
 
 
@@ -65,6 +67,8 @@ def _beyond(
     for name, defined in original.classes.items():
         if buggy.classes.get(name) == defined != now.classes.get(name, defined):
             yield f"the bases or decorators of `{name}` are changed, which the bug left as they were"
+    for name in sorted(now.own & original.taken - original.own - buggy.own):
+        yield f"`{name}` is bound anew, which the file takes from elsewhere"
     for around, text in original.others & buggy.others:
         if not anywhere[around, text]:
             yield f"`{_short(text)}` is gone, which the bug left as it was"
@@ -96,7 +100,7 @@ def _loading(known: Sequence[_Defined], now: _Defined, new: set[tuple[str, str]]
 def _defined(text: str) -> _Defined:
     tree, found = parsed(text), _Defined()
     if tree is not None:
-        found.own = own_names(tree)
+        found.own, found.taken = own_names(tree), taken_names(tree)
         _collect(tree.body, "", found)
     return found
 

@@ -79,6 +79,11 @@ def test_what_a_repair_does(old: str, new: str) -> None:
      "`setattr(Shop, 'sold', id)` runs code while"),
     ("class Shop:", "def own(kind):\n    return kind\n\n\n@own\nclass Shop:", "the bases or decorators of `Shop` are"),
     ("class Shop:", "class _Base:\n    pass\n\n\nclass Shop(_Base):", "the bases or decorators of `Shop` are changed"),
+    ("def total(", "sum = max\n\n\ndef total(", "`sum` is bound anew, which the file takes from elsewhere"),
+    ("def total(", "def len(x):\n    return 1\n\n\ndef total(",
+     "`len` is bound anew, which the file takes from elsewhere"),
+    ("import re\n", "import re\nfrom own import sum\n", "`sum` is bound anew, which the file takes from elsewhere"),
+    ("def total(", "re = None\n\n\ndef total(", "`re` is bound anew, which the file takes from elsewhere"),
     ("def total(", "@print\ndef total(", "`print` runs code while the module is loaded"),
     ("    open = True\n", "    open = True\n    __len__ = hash\n", "`__len__ = hash` is new in a class that was there"),
     ("else 0\n", "else 0\n\n\ndef sorted(x):\n    return x\n\n\nW = sorted([])\n", "`W = sorted([])` runs code while"),
@@ -97,6 +102,17 @@ def test_what_is_moved_to_another_file_is_not_gone() -> None:
     assert changed((function, "\n\n")) == ["shop.py: `Shop.sold` is gone, which the bug left as it was"]
     shelf = f"class Shop:\n{function}"
     assert changed((function, "\n\n"), ("import re", "import re\n\nimport shelf"), more={"shelf.py": shelf}) == []
+
+
+def test_a_file_that_the_bug_deleted_may_be_written_anew() -> None:
+    """As it was, or with other functions; not with more that runs when it is loaded."""
+    original = "import re\n\nWORD = re.compile('a')\n\n\ndef cut(x):\n    return x\n"
+    other = original.replace("return x", "return x[:]")
+    assert beyond({}, {"own.py": original}, {"own.py": original}) == []
+    assert beyond({}, {"own.py": other}, {"own.py": original}) == []
+    assert beyond({}, {"own.py": f"{other}\n\nSEEN = cut([])\n"}, {"own.py": original}) == [
+        "own.py: `SEEN = cut([])` runs code while the module is loaded"
+    ]
 
 
 def test_a_new_file_may_hold_functions_and_not_warm_them_up() -> None:
