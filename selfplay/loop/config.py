@@ -67,11 +67,11 @@ class SolverConfig(ConfigSection):
 class TrainConfig(ConfigSection):
     """A whole run. `source`: a source as in `selfplay curriculum`, or a list of sources with weights. `model`: a folder
     or hub name. `engine`: the engine that samples; `play`: its options, as in `--option`. `keep`: how many checkpoints;
-    `trajectories`: which stay. `staleness`: how many updates the weights may lack when a step begins to play; with 0
-    playing and learning take turns. `cluster`: None for one process. `machine`: the hardware, for the plan. `monitors`:
-    warn of a collapse or stop the run. `tensorboard`: also write the figures for TensorBoard. `opponents`: a frozen
-    policy plays some groups. `roles`: both roles share one policy, or each has its own adapter (`recipe.lora_rank`) on
-    the weights of `model`, which then never change."""
+    `trajectories`: which of finished steps stay. `staleness`: how many updates the weights may lack when a step begins
+    to play; with 0 playing and learning take turns. `cluster`: None for one process. `machine`: the hardware, for the
+    plan. `monitors`: warn of a collapse or stop the run. `tensorboard`: also write the figures for TensorBoard.
+    `opponents`: a frozen policy plays some groups. `roles`: both roles share one policy, or each has its own adapter
+    (`recipe.lora_rank`) on the weights of `model`, which then never change."""
 
     source: Sources
     model: Text

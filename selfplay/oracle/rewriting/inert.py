@@ -10,15 +10,13 @@ from collections.abc import Iterator
 
 _HELD = (
     ast.Constant, ast.Name, ast.Attribute, ast.Subscript, ast.Slice, ast.Starred, ast.Tuple, ast.List, ast.Set,
-    ast.Dict,
-    ast.JoinedStr, ast.FormattedValue, ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.ListComp,
-    ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.comprehension, ast.keyword, ast.expr_context, ast.operator,
-    ast.unaryop, ast.boolop, ast.cmpop,
+    ast.Dict, ast.JoinedStr, ast.FormattedValue, ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp,
+    ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.comprehension, ast.keyword, ast.expr_context,
+    ast.operator, ast.unaryop, ast.boolop, ast.cmpop,
 )  # fmt: skip
 _CALLED = frozenset(
     ["object", "frozenset", "set", "dict", "list", "tuple", "int", "float", "str", "bytes", "bytearray", "bool",
-     "complex",
-     "range", "len", "min", "max", "sum", "sorted", "reversed", "zip", "enumerate", "ord", "chr", "slice",
+     "complex", "range", "len", "min", "max", "sum", "sorted", "reversed", "zip", "enumerate", "ord", "chr", "slice",
      "re.compile", "namedtuple", "collections.namedtuple", "TypeVar", "typing.TypeVar", "NewType", "typing.NewType",
      "Decimal", "decimal.Decimal", "Fraction", "fractions.Fraction", "timedelta", "datetime.timedelta"]
 )  # fmt: skip
@@ -27,8 +25,6 @@ _WRAPPERS = frozenset(
      "contextmanager", "asynccontextmanager", "overload", "abstractmethod", "dataclass", "override", "final"]
 )  # fmt: skip
 _OF_PROPERTIES = frozenset(["setter", "getter", "deleter"])
-
-
 _LIBRARY = frozenset(
     ["re", "collections", "typing", "typing_extensions", "decimal", "fractions", "datetime", "functools", "abc",
      "contextlib", "dataclasses"]

@@ -143,8 +143,9 @@ def _head(node: Function | ast.ClassDef) -> list[ast.expr]:
 
 def _values(node: ast.stmt) -> list[ast.expr]:
     """What an assignment evaluates."""
-    parts = [node.value, node.annotation] if isinstance(node, ast.AnnAssign) else []
-    return [one for one in ([node.value] if isinstance(node, ast.Assign) else parts) if one is not None]
+    if isinstance(node, ast.AnnAssign):
+        return [node.annotation, *([] if node.value is None else [node.value])]
+    return [node.value] if isinstance(node, ast.Assign) else []
 
 
 def _names(node: ast.stmt) -> list[str]:

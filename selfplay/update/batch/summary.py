@@ -26,8 +26,8 @@ def require_gradient(rollouts: Sequence[Credited]) -> None:
 def rollout_figures(rollouts: Sequence[Credited]) -> dict[str, RoleFigures]:
     """Figures by role: number of episodes, rewards, how many give a gradient and why others do not, ages of versions;
     for injections the failed checks and the diversity, for attempts the groups by solve rate."""
-    by_role = {role: [one for one in rollouts if one.played.episode.role == role] for role in ROLES}
-    found = {role: _of_role(mine) for role, mine in by_role.items() if mine}
+    by_role = _by_role(rollouts)
+    found = {role: _of_role(mine) for role, mine in by_role.items()}
     if "injector" in found:
         made = by_role["injector"]
         found["injector"]["checks"] = failed_checks(made)
@@ -74,8 +74,13 @@ def _of_role(rollouts: Sequence[Credited]) -> RoleFigures:
 
 def spent_by_role(rollouts: Sequence[Credited]) -> dict[str, SecondsSpent]:
     """The seconds of each role's episodes, added up; those of episodes whose times are unknown are left out."""
+    return {role: _spent(mine) for role, mine in _by_role(rollouts).items()}
+
+
+def _by_role(rollouts: Sequence[Credited]) -> dict[str, list[Credited]]:
+    """The episodes of each role that has some."""
     by_role = {role: [one for one in rollouts if one.played.episode.role == role] for role in ROLES}
-    return {role: _spent(mine) for role, mine in by_role.items() if mine}
+    return {role: mine for role, mine in by_role.items() if mine}
 
 
 def _spent(rollouts: Sequence[Credited]) -> SecondsSpent:

@@ -1,4 +1,4 @@
-"""A training run on two nodes of one machine, each with a GPU that is none: one is lost in mid-step, with its
+"""A training run on two nodes of one machine, each with a GPU in name only: one is lost in mid-step, with its
 engine and its host, and another one comes."""
 
 from collections.abc import Iterator
