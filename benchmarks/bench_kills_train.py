@@ -4,10 +4,11 @@
 
 A tiny random model plays both roles of a small repository for three steps, coached in half of its episodes, so that
 rewards differ (`coached_run.py`). It is done once in one process without a kill, and then over and over, in one process
-and on Ray, while processes are killed `N` times of each kind: the driver, an engine, a host, the trainer, the one
-process. On Ray the kinds are mixed in each run, the least killed one first. When the driver or the one process is
-killed the same command is started again. The moments come from a seed. FOLDER keeps what was found, and a benchmark
-that is stopped goes on from there. MODEL: a folder with the tokenizer (`selfplay model fetch smollm2`).
+and on Ray, while processes are killed `N` times of each kind: the driver, an engine, a host, the trainer, a whole node
+of a cluster (`lost_nodes.py`), the one process. On Ray the kinds are mixed in each run, the least killed one first;
+nodes are lost in runs of their own. When the driver or the one process is killed the same command is started again. The
+moments come from a seed. FOLDER keeps what was found, and a benchmark that is stopped goes on from there. MODEL: a
+folder with the tokenizer (`selfplay model fetch smollm2`).
 
 Of every run that came to its end: rollouts that stand in two steps or whose update was taken twice, rollouts that are
 in no step's credit, rollouts with another reward or outcome, or sampled by another version of the weights, than in the
@@ -25,6 +26,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -33,11 +35,14 @@ import psutil
 
 from benchmarks.bench_kills import little_repository
 from benchmarks.figures import Figure, Sheet, at_most, report
+from benchmarks.lost_nodes import OPEN, Nodes, nodes
 from benchmarks.steps_trained import account, rewarded
 
 ROOT = Path(__file__).parent.parent
 ACTORS = {"engine": "EngineActor", "host": "HostActor", "trainer": "RankActor"}
-ON_RAY, ALONE = ("driver", *ACTORS), ("process",)
+ON_RAY, ON_NODES, ALONE = ("driver", *ACTORS), ("node",), ("process",)
+LASTING = (*ACTORS, "node")
+"""What is killed while the driver goes on."""
 KILLS, EACH = 20, 6
 """Of each kind in all; of all kinds in one run, about."""
 LEAST_SECONDS, SAME, WATCH_SECONDS = 1200.0, 0.01, 0.05
@@ -58,6 +63,31 @@ class Found:
     said: list[str] = field(default_factory=list)
 
 
+@dataclass(frozen=True)
+class Target:
+    """A run that is to be killed: its driver, and the nodes that it joined."""
+
+    process: psutil.Popen
+    moments: random.Random
+    machines: Nodes | None
+
+    def killed(self, kind: str) -> bool:
+        """Kill a process of that kind, or all of a node; whether there was one."""
+        if kind == "node" and self.machines:
+            self.machines.lose_one(self.moments)
+            return True
+        try:
+            targets: list[psutil.Process] = [self.process]
+            if kind in ACTORS:
+                below = self.process.children(recursive=True)
+                targets = [one for one in below if any(ACTORS[kind] in part for part in one.cmdline())]
+            if targets:
+                self.moments.choice(targets).kill()
+            return bool(targets)
+        except psutil.Error:
+            return False
+
+
 class Bench:
     """The run without a kill, and those with kills."""
 
@@ -66,7 +96,6 @@ class Bench:
         self.found = Found(**json.loads(self.path.read_text())) if self.path.exists() else Found()
         places = os.pathsep.join(map(str, (ROOT, ROOT / "tests")))
         self.env = {**os.environ, "PYTHONPATH": places, "OMP_NUM_THREADS": "1"}
-        self.seconds: dict[bool, float] = {}
         little_repository(folder / "shop")
         if not (folder / "tiny" / "config.json").exists():
             make = "import sys, pathlib; from models.update.conftest import tiny_folder as t; p = pathlib.Path\n"
@@ -81,7 +110,7 @@ class Bench:
         """Make the run without a kill, unless an earlier benchmark did."""
         if account(self.undisturbed).steps:
             return
-        with self._started(self.undisturbed, cluster=False) as process:
+        with self._started(self.undisturbed, []) as process:
             if process.wait(LEAST_SECONDS) != 0:
                 raise RuntimeError(f"without a kill the run ends with {process.returncode}: {self._said()}")
 
@@ -89,27 +118,27 @@ class Bench:
         """One run with kills of these kinds, at most so many of each in all."""
         number, out = self.found.runs, self.folder / f"run-{self.found.runs}"
         shutil.rmtree(out, ignore_errors=True)
-        moments, cluster = random.Random(f"{self.seed} {number}"), kinds != ALONE
-        began, here = time.monotonic(), Counter[str]()
-        deadline, code = began + LEAST_SECONDS, None
-        while code is None and time.monotonic() < deadline:
-            with self._started(out, cluster) as process:
-                code = self._struck(process, kinds, kills, moments, deadline, here)
+        moments, here = random.Random(f"{self.seed} {number}"), Counter[str]()
+        deadline, code = time.monotonic() + LEAST_SECONDS, None
+        with ExitStack() as stack:
+            machines = stack.enter_context(nodes()) if kinds == ON_NODES else None
+            options = ["--address", machines.address] if machines else [] if kinds == ALONE else ["--cluster"]
+            while code is None and time.monotonic() < deadline:
+                with self._started(out, options) as process:
+                    code = self._struck(Target(process, moments, machines), kinds, kills, deadline, here)
         self._judge(out, code, here)
 
-    def _started(self, out: Path, cluster: bool) -> psutil.Popen:
-        command = [sys.executable, "-m", "benchmarks.coached_run", str(self.folder), str(out)]
-        words = (self.folder / "said.txt").open("ab")
-        with words:
-            return psutil.Popen(
-                [*command, *(["--cluster"] if cluster else [])], env=self.env, cwd=ROOT, stdout=words, stderr=words
-            )
+    def _started(self, out: Path, options: Sequence[str]) -> psutil.Popen:
+        command = [sys.executable, "-m", "benchmarks.coached_run", str(self.folder), str(out), *options]
+        env = {**self.env, **OPEN} if "--address" in options else self.env
+        with (self.folder / "said.txt").open("ab") as words:
+            return psutil.Popen(command, env=env, cwd=ROOT, stdout=words, stderr=words)
 
     def _struck(
-        self, process: psutil.Popen, kinds: Sequence[str], kills: int, moments: random.Random, deadline: float,
-        here: Counter[str],
-    ) -> int | None:  # fmt: skip
+        self, target: Target, kinds: Sequence[str], kills: int, deadline: float, here: Counter[str]
+    ) -> int | None:
         """Kill while the process runs; its exit code, None when it was killed or takes too long."""
+        process, moments = target.process, target.moments
         due = time.monotonic() + moments.uniform(2, 30)
         while process.poll() is None:
             if time.monotonic() > deadline:
@@ -118,11 +147,11 @@ class Bench:
             wanted = [kind for kind in kinds if self.found.kills.get(kind, 0) < kills]
             if wanted and here.total() < EACH and time.monotonic() > due:
                 kind = min(wanted, key=lambda one: (self.found.kills.get(one, 0), moments.random()))
-                if killed(kind, process, moments):
+                if target.killed(kind):
                     self.found.kills[kind] = self.found.kills.get(kind, 0) + 1
                     here[kind] += 1
                     print(f"run {self.found.runs}: {kind} killed", file=sys.stderr, flush=True)
-                    if kind not in ACTORS:
+                    if kind not in LASTING:
                         process.wait()
                         return None
                     due = time.monotonic() + moments.uniform(2, 30)
@@ -160,20 +189,6 @@ class Bench:
         return (self.folder / "said.txt").read_text("utf-8", "replace")[-600:]
 
 
-def killed(kind: str, process: psutil.Popen, moments: random.Random) -> bool:
-    """Kill a process of that kind; whether there was one."""
-    try:
-        targets: list[psutil.Process] = [process]
-        if kind in ACTORS:
-            below = process.children(recursive=True)
-            targets = [one for one in below if any(ACTORS[kind] in part for part in one.cmdline())]
-        if targets:
-            moments.choice(targets).kill()
-        return bool(targets)
-    except psutil.Error:
-        return False
-
-
 def sheet(found: Found) -> Sheet:
     """The table."""
     rows = [Figure(f"SIGKILLs, {kind}", kills, "") for kind, kills in found.kills.items()]
@@ -194,14 +209,14 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--model", type=Path, required=True)
     parser.add_argument("--kills", type=int, default=KILLS)
-    parser.add_argument("--kind", action="append", choices=(*ON_RAY, *ALONE))
+    parser.add_argument("--kind", action="append", choices=(*ON_RAY, *ON_NODES, *ALONE))
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--json", action="store_true")
     asked = parser.parse_args()
     asked.folder.mkdir(parents=True, exist_ok=True)
     bench = Bench(asked.folder.absolute(), asked.model, asked.seed)
     bench.prepare()
-    for all_kinds in (ON_RAY, ALONE):
+    for all_kinds in (ON_RAY, ON_NODES, ALONE):
         kinds = tuple(kind for kind in all_kinds if not asked.kind or kind in asked.kind)
         while any(bench.found.kills.get(kind, 0) < asked.kills for kind in kinds):
             bench.run(kinds, asked.kills)

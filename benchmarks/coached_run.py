@@ -1,8 +1,8 @@
 """One training run of a tiny random model, which is told in half of its episodes what to say (`tests/coached.py`).
 
-`python -m benchmarks.coached_run FOLDER OUT [--cluster]`: trains the model in `FOLDER/tiny` on the repository in
-`FOLDER/shop`, with `tests` among the places that Python imports from, and so do Ray's workers. `bench_kills_train`
-kills it.
+`python -m benchmarks.coached_run FOLDER OUT [--cluster | --address ADDRESS]`: trains the model in `FOLDER/tiny` on the
+repository in `FOLDER/shop`, with `tests` among the places that Python imports from, and so do Ray's workers. With an
+address it joins that cluster, whose nodes have GPUs in name. `bench_kills_train` kills it.
 """
 
 import argparse
@@ -21,7 +21,7 @@ STEPS, INJECTIONS, ATTEMPTS = 3, 4, 4
 CLUSTER = {"engines": 2, "hosts": 2, "host_cpus": 1, "host_episodes": 2}
 
 
-def config(folder: Path, cluster: bool) -> TrainConfig:
+def config(folder: Path, cluster: dict[str, int] | None) -> TrainConfig:
     """Three steps of both roles."""
     return TrainConfig.model_validate(
         {
@@ -34,7 +34,7 @@ def config(folder: Path, cluster: bool) -> TrainConfig:
             "injector": {"groups": 1, "members": INJECTIONS, "strategy": "direct"},
             "solver": {"bugs": 1, "attempts": ATTEMPTS},
             "recipe": {"lr": 1e-5, "budget": 4096, "precision": "fp32"},
-            "cluster": CLUSTER if cluster else None,
+            "cluster": cluster,
         }
     )
 
@@ -44,15 +44,18 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("out", type=Path)
     parser.add_argument("--cluster", action="store_true")
+    parser.add_argument("--address")
     asked = parser.parse_args()
     coached: Any = importlib.import_module("coached")
     said = {role: importlib.import_module("recorded").messages(f"shop_{role}.txt") for role in ("injector", "solver")}
     lines = {"plant a realistic bug": said["injector"], "is broken": said["solver"]}
     players.KINDS = {"transformers": lambda model, options: coached.coached_by_seed(asked.folder / "tiny", lines)}
+    cluster = {**CLUSTER, "engine_gpus": 1} if asked.address else CLUSTER if asked.cluster else None
     backend = open_backend()
     try:
         with LiveWatcher() as watcher:
-            run_training(TrainOrder(config(asked.folder, asked.cluster), asked.out), backend, watcher)
+            order = TrainOrder(config(asked.folder, cluster), asked.out, address=asked.address)
+            run_training(order, backend, watcher)
     finally:
         backend.close()
 
