@@ -46,6 +46,8 @@ LASTING = (*ACTORS, "node")
 KILLS, EACH = 20, 6
 """Of each kind in all; of all kinds in one run, about."""
 LEAST_SECONDS, SAME, WATCH_SECONDS = 1200.0, 0.01, 0.05
+PAUSES = {"node": (10.0, 45.0)}
+"""Seconds between two kills, where not 2 to 30: what lived on a node takes 15 s to start again."""
 
 
 @dataclass
@@ -121,7 +123,7 @@ class Bench:
         moments, here = random.Random(f"{self.seed} {number}"), Counter[str]()
         deadline, code = time.monotonic() + LEAST_SECONDS, None
         with ExitStack() as stack:
-            machines = stack.enter_context(nodes()) if kinds == ON_NODES else None
+            machines = stack.enter_context(nodes(self.env)) if kinds == ON_NODES else None
             options = ["--address", machines.address] if machines else [] if kinds == ALONE else ["--cluster"]
             while code is None and time.monotonic() < deadline:
                 with self._started(out, options) as process:
@@ -139,7 +141,8 @@ class Bench:
     ) -> int | None:
         """Kill while the process runs; its exit code, None when it was killed or takes too long."""
         process, moments = target.process, target.moments
-        due = time.monotonic() + moments.uniform(2, 30)
+        pause = PAUSES.get(kinds[0], (2.0, 30.0))
+        due = time.monotonic() + moments.uniform(*pause)
         while process.poll() is None:
             if time.monotonic() > deadline:
                 process.kill()
@@ -154,7 +157,7 @@ class Bench:
                     if kind not in LASTING:
                         process.wait()
                         return None
-                    due = time.monotonic() + moments.uniform(2, 30)
+                    due = time.monotonic() + moments.uniform(*pause)
             time.sleep(WATCH_SECONDS)
         return int(process.returncode)
 

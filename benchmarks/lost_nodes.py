@@ -6,7 +6,7 @@ comes at once, as where a machine is replaced.
 
 import os
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -40,10 +40,10 @@ class Nodes:
 
 
 @contextmanager
-def nodes() -> Iterator[Nodes]:
-    """The cluster while the context lasts."""
+def nodes(env: Mapping[str, str]) -> Iterator[Nodes]:
+    """The cluster while the context lasts. `env`: of its processes, which are started from this one's."""
     os.environ.pop("RAY_AUTH_TOKEN", None)
-    os.environ.update(OPEN)
+    os.environ.update({**env, **OPEN})
     found = Nodes()
     try:
         yield found

@@ -25,7 +25,7 @@ from selfplay.sandbox import Cause, SandboxLost
 
 OPEN_SECONDS = 7200.0
 """How long a host may take to open."""
-TRIES = 3
+TRIES = 5
 """How often a host may die while it opens."""
 MOST_BYTES = 64 << 20
 

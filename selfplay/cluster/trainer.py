@@ -21,7 +21,7 @@ from selfplay.update.batch.figures import UpdateFigures
 log = logging.getLogger(__name__)
 OPEN_SECONDS, LEARN_SECONDS, SEND_SECONDS = 3600.0, 6 * 3600.0, 600.0
 MEMORY = "Is there enough memory? `--plan` shows what it needs. The same command resumes."
-TRIES = 3
+TRIES = 5
 """How often in a row the trainer may die while it starts, and in one step."""
 
 
