@@ -20,7 +20,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-
 from benchmarks.figures import Figure, Sheet, at_least, report
 from selfplay.agent.model import Sample, Sampling, TokenModel
 from selfplay.commands.training.request import TrainOrder
