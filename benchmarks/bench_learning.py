@@ -21,16 +21,16 @@ from selfplay.loop.metrics import Figures, counts, read_history
 
 NAMES = ("bugs", "lessons", "tried", "rewards", "shuffled")
 PLANTED, TAUGHT, TRIED, LEARNS, CONTROL = (Path("runs", f"learning-{name}") for name in NAMES)
-BUGS, WANTED, LEAST = 30, 8, 6
+BUGS, WANTED, LEAST = 18, 8, 7
 """Bugs made, bugs that the solver is trained on, and how many of these it must resolve at times: one that is resolved
 never or always teaches nothing at first. One that is graded weakly earns nothing."""
 MADE = ("--strategy", "direct", "--seed", 1, "--bugs", BUGS)
 ROUNDS = ((3, 3e-4), *6 * ((1, 1e-4),))
 """(epochs, learning rate) of the rounds of the cold start. It ends with the first after which `LEAST` bugs are resolved
 at times."""
-TRIES, AT_TIMES = 12, (1, 2)
-"""Attempts by which the bugs are chosen, and how many of them resolve one that is resolved at times: seldom, so that
-the run begins near zero."""
+TRIES, AT_TIMES = 12, (1, 6)
+"""Attempts by which the bugs are chosen, and how many of them resolve one that is resolved at times. With four attempts
+five of nine bugs were chosen that had one success each, and then were resolved in 6 % of the attempts of the run."""
 COLD_START = (
     "--role", "solver", "--batch", "1", "--warmup", "5", "--schedule", "cosine",
     "--held-out", "0", "--budget", "3072", "--too-long", "leave-out", "--keep-activations",
@@ -89,7 +89,7 @@ def cold_start(bugs: Sequence[str]) -> tuple[list[str], Path]:
 
 
 def at_times(resolved: Mapping[str, int]) -> list[str]:
-    """The bugs that are resolved in some attempts and in few, those with the fewest first."""
+    """The bugs that are resolved in some attempts and not in nearly all, those with the fewest first."""
     least, most = AT_TIMES
     found = [bug for bug, good in resolved.items() if least <= good <= most]
     return sorted(found, key=lambda bug: (resolved[bug], bug))
@@ -120,7 +120,7 @@ def sheet(curves: dict[str, list[tuple[int, int]]]) -> Sheet:
     return Sheet(
         f"A solver of 135M on {WANTED} bugs, share of attempts that resolve theirs",
         (
-            at_most(f"first {WINDOW} steps", rewards[0], 0.15, ""),
+            at_most(f"first {WINDOW} steps", rewards[0], 0.25, ""),
             at_least(f"last {WINDOW} steps", rewards[-1], 0.5, ""),
             at_most(f"rewards by lot, last {WINDOW} steps above the first", shuffled[-1] - shuffled[0], 0.15, ""),
         ),

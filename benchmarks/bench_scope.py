@@ -19,6 +19,7 @@ KINDS = {
     "runs code while the module is loaded": "new code runs while a module is loaded",
     "is new in a class": "a new attribute of a class that was there",
     "the bases or decorators": "other bases or decorators",
+    "the signature of": "another signature of a function that was there",
     "is bound anew": "a name of its own for a builtin or an import that the file uses",
     "stands outside of functions": "a statement outside of functions",
 }

@@ -16,7 +16,7 @@ Judgement = Literal[
     "events", "test-files", "canaries", "witness", "consistency", "names", "behaviour", "counterfactual", "suspect"
 ]
 """Layers that are the reason of a grade when they catch something; `REASONS` says who is to blame then."""
-Doubt = Literal["coverage", "differential", "scope"]
+Doubt = Literal["coverage", "differential", "scope", "parts"]
 """Layers that catch nothing: they only say how well a grade is assured."""
 LayerName = Precondition | Judgement | Doubt
 

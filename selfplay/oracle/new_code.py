@@ -1,5 +1,6 @@
 """Judges the code that a prediction adds, once it passes all else: what it newly uses, whether all of it ran, whether
-every further input is answered as by the original, and whether only what the bug changes is changed.
+every further input is answered as by the original, whether only what the bug changes is changed, and whether each part
+is needed.
 
 Code that ran in no test and on no hidden input was judged by nobody: `return right(x) if usual(x) else wrong` passes
 wherever the input is usual. So each new place is marked and the prediction runs again, first on the hidden inputs, then
@@ -11,22 +12,24 @@ could note a place by itself only through names drawn for this run.
 import secrets
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import get_args
 
 from selfplay.formatting import count
 from selfplay.oracle import inside, layers
+from selfplay.oracle.added_code import added_code, known_lines
 from selfplay.oracle.behaviour.agreeing_calls import differing, joined
-from selfplay.oracle.behaviour.call_runner import Called, Caller
+from selfplay.oracle.behaviour.call_runner import NOTHING, Additions, Called, Caller
 from selfplay.oracle.behaviour.events import Event, new_events, sentence
 from selfplay.oracle.behaviour.stored_behaviour import ENOUGH, Behaviour
 from selfplay.oracle.calibration import Calibration
 from selfplay.oracle.layers import Doubt, Layer
-from selfplay.oracle.rewriting.coverage_marks import Lines, Marked, Noters, lines_of, with_marks
+from selfplay.oracle.needed_parts import needed_parts
+from selfplay.oracle.rewriting.coverage_marks import Marked, Noters, with_marks
 from selfplay.oracle.rewriting.patch_scope import beyond
 from selfplay.oracle.rewriting.python_trees import beginning, parsed, unparsed
 from selfplay.oracle.rewriting.secret_names import secret_names
 from selfplay.oracle.screening.screen import ChangedFiles, changed_files
-from selfplay.oracle.screening.suspicious_apis import may_be_loaded
 from selfplay.oracle.trial import Trial, TrialOrder, run_trial
 from selfplay.oracle.world import Task
 from selfplay.plain_text import encode
@@ -92,24 +95,28 @@ class NewCode:
             yield from ((layers.unavailable(name, why), 0.0) for name in get_args(Doubt))
             return
         yield _scope(files), 0.0
-        called = self._calls(code)
-        yield replace(_differential(self.known.behaviour or Behaviour(), called), runs=1), called.seconds
+        known = self.known.behaviour or Behaviour()
+        called = self._called(known, code.files, (code.record,))
+        yield replace(_differential(known, called), runs=1), called.seconds
         left = code.places.keys() - _noted(code, called.found)
         trial = self._tests(code) if left else None
         left -= _noted(code, trial.found) if trial else set()
         yield replace(_coverage(code, left), runs=int(trial is not None)), trial.seconds if trial else 0.0
+        layer, seconds = needed_parts(files, partial(self._called, known))
+        yield replace(layer, runs=int(seconds > 0)), seconds
 
-    def _calls(self, code: MarkedCode) -> Called:
-        """The calls that judge it, and the further ones."""
-        known = self.known.behaviour
-        if known is None or len(known.calls.sources) < ENOUGH:
+    def _called(
+        self, known: Behaviour, files: Mapping[str, str], read: tuple[str, ...] = (), planted: Additions = NOTHING
+    ) -> Called:
+        """The calls that judge it, and the further ones, made with these files."""
+        if len(known.calls.sources) < ENOUGH:
             return Called()
-        order, calls = self.order, joined(joined(known.calls, known.guards.calls), known.further.calls)
-        caller = Caller(self.backend, self.task, order.seconds, self.limits, read=(code.record,))
-        return caller.make(calls, order.diffs, files=_written(code))
+        calls = joined(joined(known.calls, known.guards.calls), known.further.calls)
+        caller = Caller(self.backend, self.task, self.order.seconds, self.limits, read=read)
+        return caller.make(calls, self.order.diffs, files=_written(files), planted=planted)
 
     def _tests(self, code: MarkedCode) -> Trial:
-        order = TrialOrder(self.order.diffs, self.order.seconds, files=_written(code), read=(code.record,))
+        order = TrialOrder(self.order.diffs, self.order.seconds, files=_written(code.files), read=(code.record,))
         return run_trial(self.backend, self.task.world, self.task.artifact, order, self.limits)
 
 
@@ -120,9 +127,8 @@ def _noted(code: MarkedCode, found: Mapping[str, bytes]) -> set[str]:
 
 def _scope(files: ChangedFiles) -> Layer:
     """Whether it changes only what the bug changes; a new file that nothing loads is no part of the program."""
-    after = {path: text for path, text in files.after.items() if _adds(path, files)}
     try:
-        found = beyond(files.before, after, files.repaired)
+        found = beyond(files.before, added_code(files), files.repaired)
     except (RecursionError, ValueError):  # nested too deeply, or Python cannot write it
         return layers.unavailable("scope", "its files cannot be compared with the original's")
     if found:
@@ -158,16 +164,15 @@ def _coverage(code: MarkedCode, left: Collection[str]) -> Layer:
 
 
 def marked_code(files: ChangedFiles) -> MarkedCode | None:
-    """The files of a prediction that hold new code, with marks; None if they cannot be marked. A new file that nothing
-    loads is left out: what is left behind is no part of the program."""
+    """The files of a prediction that hold new code, with marks; None if they cannot be marked."""
     one, other = secret_names(2, "\n".join(files.after.values()))
     noters, record = Noters(f"_{one}", f"_{other}"), f"/tmp/tmp{secrets.token_hex(4)}"
     made, places = dict[str, str](), dict[str, str]()
-    changed = {path: text for path, text in files.after.items() if _adds(path, files)}
+    changed = added_code(files)
     if len(changed) > MOST_FILES:
         return None
     try:
-        known = _known(files)
+        known = known_lines(files)
         for path, text in changed.items():
             marked = with_marks(path, text, known, noters, len(places))
             if marked is None:
@@ -177,20 +182,6 @@ def marked_code(files: ChangedFiles) -> MarkedCode | None:
     except RecursionError:
         return None
     return MarkedCode(made, places, record)
-
-
-def _adds(path: str, files: ChangedFiles) -> bool:
-    """Whether a file may add code to the program."""
-    text, known = files.after[path], [texts.get(path) for texts in (files.repaired, files.before)]
-    return bool(text) and text not in known and (any(known) or may_be_loaded(path, files.after))
-
-
-def _known(files: ChangedFiles) -> Lines:
-    """The lines that the original or the buggy program has in these files."""
-    found = Lines()
-    for path in files.before.keys() | files.repaired.keys():
-        found += lines_of(files.repaired.get(path, "")) | lines_of(files.before.get(path, ""))
-    return found
 
 
 def _noting(marked: Marked, noters: Noters, record: str) -> str:
@@ -204,5 +195,5 @@ def _noting(marked: Marked, noters: Noters, record: str) -> str:
     return unparsed(tree)
 
 
-def _written(code: MarkedCode) -> dict[str, TestFile]:
-    return {path: TestFile(encode(text)) for path, text in code.files.items()}
+def _written(files: Mapping[str, str]) -> dict[str, TestFile]:
+    return {path: TestFile(encode(text)) for path, text in files.items()}

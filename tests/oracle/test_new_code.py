@@ -37,9 +37,13 @@ def graded(here: Lab, files: dict[str, str]) -> Grade:
     return here.grade(here.diff(lambda root: write(root, files)))
 
 
-def coverage(grade: Grade) -> Layer:
-    (one,) = [one for one in grade.layers if one.name == "coverage"]
+def layer(grade: Grade, name: str) -> Layer:
+    (one,) = [one for one in grade.layers if one.name == name]
     return one
+
+
+def coverage(grade: Grade) -> Layer:
+    return layer(grade, "coverage")
 
 
 @pytest.mark.parametrize(("text", "why"), [
@@ -51,17 +55,19 @@ def test_a_branch_for_inputs_that_nobody_tries_is_weakly_assured(
 ) -> None:
     """It behaves as the original on every input that is tried."""
     grade = graded(lab("python"), {"ledger/money.py": text})
-    assert grade.resolved and grade.weaknesses == (f"coverage: ledger/money.py: {why}",)
+    assert grade.resolved and grade.weaknesses[0] == f"coverage: ledger/money.py: {why}"
+    assert {one.partition(":")[0] for one in grade.weaknesses} == {"coverage", "parts"}
 
 
 @pytest.mark.slow
 def test_another_algorithm_that_runs_is_fully_assured(lab: Callable[[str], Lab]) -> None:
-    """What only hidden inputs run counts, and so does what only a test runs: six statements and two outcomes of a
-    condition; with another condition and what it returns, four more."""
-    for text, places in ((SAME, 8), (IN_A_TEST, 12)):
+    """What only hidden inputs run counts as run, and so does what only a test runs: six statements and two outcomes of
+    a condition; with another condition and what it returns, four more. These change nothing, and are not needed."""
+    for text, places, needed in ((SAME, 8, True), (IN_A_TEST, 12, False)):
         grade = graded(lab("python"), {"ledger/money.py": text})
-        assert grade.resolved and not grade.weaknesses, grade
+        assert grade.resolved and bool(grade.weaknesses) is not needed, grade
         assert coverage(grade).reason == f"all of its new code ran, in {places} places"
+        assert layer(grade, "parts").state == ("passed" if needed else "unavailable")
 
 
 @pytest.mark.slow
@@ -79,7 +85,10 @@ def test_what_is_left_behind_is_no_part_of_the_program(lab: Callable[[str], Lab]
     assert left.resolved and not left.weaknesses and coverage(left).reason == "it adds no code"
     loads = MONEY.replace('cents."""\n', 'cents."""\n\nfrom ledger import spare\n')
     used = graded(lab("python"), {"ledger/money.py": loads, "ledger/spare.py": notes})
-    assert used.weaknesses == ("coverage: ledger/spare.py: `return 1` never ran in any test or on any hidden input",)
+    assert used.weaknesses == (
+        "coverage: ledger/spare.py: `return 1` never ran in any test or on any hidden input",
+        "parts: no hidden input tells without `return 1`",
+    )
 
 
 @pytest.mark.slow
@@ -87,7 +96,7 @@ def test_one_other_answer_without_a_branch_is_not_fully_assured(lab: Callable[[s
     """More than 40 parts are cut off: no line of it stays without a run. By chance enough probes are such calls."""
     grade = graded(lab("python"), {"ledger/money.py": MONEY.replace("in range(parts)]", "in range(parts)][:40]")})
     if grade.resolved:
-        (why,) = grade.weaknesses
+        why, *_ = grade.weaknesses
         assert re.fullmatch(r"differential: it does something else than the original in \d+ of \d+ further calls", why)
         assert coverage(grade).state == "passed"
     else:

@@ -11,6 +11,7 @@ from selfplay.oracle.behaviour.contexts import BARE, CallContext
 from selfplay.oracle.behaviour.events import OWN, Event, areas, paths_of_tests
 from selfplay.oracle.behaviour.recording import NAMES, drawn_names, in_names
 from selfplay.oracle.behaviour.signed import BrokenRecord, Signed, read_signed
+from selfplay.oracle.rewriting.mutant_schema import PLAIN, SchemaNames
 from selfplay.oracle.world import Task
 from selfplay.sandbox import Backend, Limits
 from selfplay.untrusted_json import AnswerError, answer
@@ -46,12 +47,14 @@ class Calls:
 
 @dataclass(frozen=True)
 class Additions:
-    """What was put into files of the original: `marks`, so that the lines that run in a call are its outcome
+    """What was put into files of the program: `marks`, so that the lines that run in a call are its outcome
     (`line_marks.py`); or `mutants`, of which those with these numbers run, so that the outcomes are the calls that show
-    each (`mutation_score.py`): those that are `unusual` do not where they refuse their input."""
+    each (`mutation_score.py`): those that are `unusual` do not where they refuse their input. `names`: of what mutants
+    ask for."""
 
     marks: bool = False
     mutants: tuple[int, ...] = ()
+    names: SchemaNames = PLAIN
     unusual: frozenset[str] = frozenset()
 
 
@@ -98,7 +101,8 @@ class Caller:
         names, seconds = drawn_names(calls.helpers.values()), max(self.seconds, ALL_SECONDS)
         key, record = secrets.token_hex(32), f"/tmp/tmp{secrets.token_hex(4)}"
         order = {**self._order(calls, place, names), "record": record, "own": [*OWN, record], "again": again,
-                 "marked": planted.marks, "mutants": planted.mutants, "unusual": sorted(planted.unusual)}  # fmt: skip
+                 "marked": planted.marks, "mutants": planted.mutants,
+                 "schema": planted.names, "unusual": sorted(planted.unusual)}  # fmt: skip
         program = inside.apart(f"{_SOURCE}\nselfplay_caller()\n", "__main__", file=place.argv[0] or "<string>")
         world = place.world(self.task.world)
         request = RunRequest(

@@ -38,7 +38,7 @@ def selfplay_caller():
     sys.argv[:] = order["argv"]
     if order["recursion"]:
         sys.setrecursionlimit(order["recursion"])
-    asked = selfplay_unmutated() if order["mutants"] else None
+    asked = selfplay_unmutated(order["schema"]) if order["mutants"] else None
     space = selfplay_space(order, seen)
     if order["mutants"]:
         selfplay_mutants(order, outcomes, space, say, asked)

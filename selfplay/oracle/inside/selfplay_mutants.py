@@ -1,5 +1,5 @@
-"""Makes calls of the original's mutants, each in a process of its own that begins where the calls begin; part of the
-caller. Only the original runs here."""
+"""Makes calls of a program's mutants, each in a process of its own that begins where the calls begin; part of the
+caller. `schema`, of an order: the names of the built-ins that mutants ask for."""
 
 ALL_MUTANTS_SECONDS, MUTANT_SECONDS, LOOPED, SHOWN_BY = 60, 10, 8, 3
 """Seconds for all mutants together, after which the rest is not tried, and for one; the items of a loop that is cut
@@ -17,13 +17,15 @@ class SelfplayLoading:
         return False
 
 
-def selfplay_unmutated():
+def selfplay_unmutated(schema):
     """Choose no mutant: the program may run code with mutants while it is loaded. Returns the numbers of those."""
     import builtins
     import itertools
 
-    builtins.selfplay_mutant = loading = SelfplayLoading()
-    builtins.selfplay_first = lambda items: itertools.islice(items, LOOPED)
+    chosen, first = schema
+    loading = SelfplayLoading()
+    setattr(builtins, chosen, loading)
+    setattr(builtins, first, lambda items: itertools.islice(items, LOOPED))
     return loading.asked
 
 
@@ -37,7 +39,7 @@ def selfplay_mutants(order, outcomes, space, say, asked):
     import json
     import time
 
-    unusual, until = frozenset(order["unusual"]), time.monotonic() + ALL_MUTANTS_SECONDS
+    chosen, unusual, until = order["schema"][0], frozenset(order["unusual"]), time.monotonic() + ALL_MUTANTS_SECONDS
     calls = [(name, compile(source, "<stdin>", "eval")) for name, source in order["calls"]]
 
     def digest(texts):
@@ -47,12 +49,13 @@ def selfplay_mutants(order, outcomes, space, say, asked):
         return type(texts[0]) is list and texts[0][:1] == ["raised"]
 
     def every():
-        builtins.selfplay_mutant = 0
+        setattr(builtins, chosen, 0)
         every_texts = (outcomes(code, space) for _, code in calls)
         return ["" if texts[0] == "selfplay: slow" else digest(texts) for texts in every_texts]
 
     def shown_by(number, known):
-        builtins.selfplay_mutant, found = number, []
+        setattr(builtins, chosen, number)
+        found = []
         for (name, code), right in zip(calls, known):
             texts = outcomes(code, space)
             if right and digest(texts) != right and not (name in unusual and refuses(texts)):

@@ -51,7 +51,7 @@ def with_marks(path: str, text: str, known: Lines, noters: Noters, first: int = 
     if tree is None:
         return None
     written = unparsed(tree)
-    fresh, tree = _fresh(written, known), parsed(written)
+    fresh, tree = fresh_lines(written, known), parsed(written)
     if tree is None:
         return None
     marks = _Marks(path, written.split("\n"), fresh, noters, first)
@@ -65,8 +65,8 @@ def lines_of(text: str) -> Lines:
     return Counter(_lines(unparsed(tree))) if tree is not None else Counter()
 
 
-def _fresh(written: str, known: Lines) -> set[int]:
-    """The numbers of the new lines."""
+def fresh_lines(written: str, known: Lines) -> set[int]:
+    """The numbers of the lines that are not `known`."""
     left, fresh = known.copy(), set[int]()
     for number, line in enumerate(_lines(written), 1):
         left[line] -= 1
@@ -79,20 +79,20 @@ def _lines(written: str) -> list[tuple[str, str]]:
     """(the function or class around it, line) of each line, in order."""
     lines, tree = written.split("\n"), parsed(written)
     around = [""] * len(lines)
-    for name, node in _scopes(tree, "") if tree is not None else ():
+    for name, node in scopes(tree) if tree is not None else ():
         for at in range(node.lineno - 1, min(node.end_lineno or node.lineno, len(lines))):
             around[at] = name
     return list(zip(around, lines, strict=True))
 
 
-def _scopes(node: ast.AST, around: str) -> Iterator[tuple[str, Function | ast.ClassDef]]:
+def scopes(node: ast.AST, around: str = "") -> Iterator[tuple[str, Function | ast.ClassDef]]:
     """Functions and classes by their path of names, the outer ones first."""
     for child in ast.iter_child_nodes(node):
         name = around
         if isinstance(child, Function | ast.ClassDef):
             name = f"{around}.{child.name}"
             yield name, child
-        yield from _scopes(child, name)
+        yield from scopes(child, name)
 
 
 @dataclass

@@ -21,9 +21,10 @@ _CALLED = frozenset(
      "Decimal", "decimal.Decimal", "Fraction", "fractions.Fraction", "timedelta", "datetime.timedelta"]
 )  # fmt: skip
 _WRAPPERS = frozenset(
-    ["property", "staticmethod", "classmethod", "wraps", "lru_cache", "cache", "cached_property", "total_ordering",
-     "contextmanager", "asynccontextmanager", "overload", "abstractmethod", "dataclass", "override", "final"]
+    ["property", "staticmethod", "classmethod", "wraps", "total_ordering", "contextmanager", "asynccontextmanager",
+     "overload", "abstractmethod", "dataclass", "override", "final"]
 )  # fmt: skip
+"""None that keeps what it was given, as caches do: no input would tell how long."""
 _OF_PROPERTIES = frozenset(["setter", "getter", "deleter"])
 _LIBRARY = frozenset(
     ["re", "collections", "typing", "typing_extensions", "decimal", "fractions", "datetime", "functools", "abc",
@@ -64,7 +65,7 @@ def inert(node: ast.expr, own: frozenset[str]) -> bool:
 
 
 def wrapper(node: ast.expr, own: frozenset[str]) -> bool:
-    """Whether a decorator is one of the usual ones, called with nothing but values."""
+    """Whether a decorator is one of the usual ones that remember nothing, called with nothing but values."""
     name = node.func if isinstance(node, ast.Call) else node
     given = [*node.args, *(one.value for one in node.keywords)] if isinstance(node, ast.Call) else []
     last = name.attr if isinstance(name, ast.Attribute) else name.id if isinstance(name, ast.Name) else ""

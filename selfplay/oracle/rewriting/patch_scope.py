@@ -1,5 +1,5 @@
-"""Finds what a patch does beyond the bug: it changes or removes a function, a class or a statement that the bug left as
-it was, or newly runs code while a module is loaded.
+"""Finds what a patch does beyond the bug: it changes or removes a function, a class, a signature or a statement that
+the bug left as it was, or newly runs code while a module is loaded.
 
 A repair seldom needs either. What it breaks beside the bug, no test and no hidden input may see; and what runs while a
 module is loaded would count as code that ran. So all that newly runs then must be inert (`inert.py`), wherever it
@@ -21,12 +21,13 @@ MOST_SHOWN = 60
 
 @dataclass
 class _Defined:
-    """What a file defines. `functions`: path of names -> its definitions, as text; `classes`: the same -> bases and
-    decorators; `others`: (function or class around it, the statement as text) of each statement outside of functions;
+    """What a file defines. `functions`: path of names -> its definitions, as text; `signatures`: the same -> what a
+    caller may give; `classes`: the same -> bases and decorators; `others`: (function or class around it, the statement as text) of each statement outside of functions;
     `bound`: (around it, name) of what is defined; `heads`, `decorators`: text -> what runs where a function or class is
     defined; `own`, `taken`: of `own_names` and `taken_names`."""
 
     functions: dict[str, list[str]] = field(default_factory=dict)
+    signatures: dict[str, list[str]] = field(default_factory=dict)
     classes: dict[str, list[str]] = field(default_factory=dict)
     heads: dict[str, ast.expr] = field(default_factory=dict)
     decorators: dict[str, ast.expr] = field(default_factory=dict)
@@ -57,6 +58,9 @@ def _beyond(
 ) -> Iterator[str]:
     """`every`: what all files of the patch define; `anywhere`: their statements outside of functions."""
     original, buggy = known
+    for name, defined in original.signatures.items():
+        if buggy.signatures.get(name) == defined != now.signatures.get(name, defined):
+            yield f"the signature of `{name}` is changed, which the bug left as it was"
     for name, defined in original.functions.items():
         if buggy.functions.get(name) != defined or now.functions.get(name) == defined:
             continue
@@ -111,6 +115,7 @@ def _collect(body: Sequence[ast.stmt], around: str, found: _Defined) -> None:
             name = f"{around}{node.name}"
             _note_heads(node, found)
             found.functions.setdefault(name, []).append(ast.dump(_plain(node)))
+            found.signatures.setdefault(name, []).append(f"{type(node).__name__} {ast.dump(node.args)}")
             found.bound.add((around, node.name))
         elif isinstance(node, ast.ClassDef):
             found.bound.add((around, node.name))

@@ -18,6 +18,7 @@ from selfplay.oracle.behaviour.call_runner import _SOURCES
 from selfplay.oracle.behaviour.signed import Signed, read_signed
 from selfplay.oracle.behaviour.stored_behaviour import SLOW, UNMADE
 from selfplay.oracle.behaviour.traced_calls import Entered, _watched, read_entered
+from selfplay.oracle.rewriting.mutant_schema import PLAIN
 
 SEEN = ("m.split('a; b', strip=True)", "m.split('x y z')", "m.Parser(3).parse(['a', 2], None)")
 
@@ -116,7 +117,7 @@ def recorded(folder: Path, calls: list[list[str]], module: str = MODULE, **order
         "record": str(record), "paths": [str(folder)], "modules": {"shop": "m"}, "seconds": 0.7, "calls": calls,
         "marked": False, "helpers": {}, "given": {}, "argv": [""], "terminal": False, "recursion": 0, "script": "",
         "again": 0, "slow": 9, "enough": 60.0, "root": str(folder), "tests": [], "own": [], "ends": [],
-        "mutants": [], "unusual": [], **order,
+        "mutants": [], "schema": PLAIN, "unusual": [], **order,
     }  # fmt: skip
     text = "".join(f"{inside.text(name)}\n" for name in _SOURCES) + "\nselfplay_caller()\n"
     program = inside.apart(text, "__main__", file=str(order.get("argv", [""])[0]) or "<string>")

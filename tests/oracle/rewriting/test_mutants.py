@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from selfplay.oracle.rewriting.mutants import FIRST, MUTANT, with_mutants
+from selfplay.oracle.rewriting.mutant_schema import PLAIN
+from selfplay.oracle.rewriting.mutants import with_mutants
 
 TEXT = '''import warnings
 
@@ -37,7 +38,7 @@ LINES = frozenset(range(1, 99))
 def of(number: int, text: str, name: str, *given: Any, **named: Any) -> Any:
     """What the function returns in this mutant, or the name of its exception."""
     space: dict[str, Any] = {}
-    space["__builtins__"] = {**vars(builtins), MUTANT: number, FIRST: lambda items: islice(items, 2)}
+    space["__builtins__"] = {**vars(builtins), PLAIN.chosen: number, PLAIN.first: lambda items: islice(items, 2)}
     exec(compile(text, "mutants", "exec"), space)
     try:
         return space[name](*given, **named)

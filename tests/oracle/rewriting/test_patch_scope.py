@@ -50,11 +50,13 @@ def changed(*pairs: tuple[str, str], more: dict[str, str] | None = None) -> list
      "import re\nfrom collections import namedtuple\n\n_NONE = object()\nPair = namedtuple('Pair', 'a b')\n"),
     ("import re\n",
      "import re\n\n_WORD: re.Pattern[str] = re.compile('[a-z]' + '+')\n_BY = {n: [n] for n in range(3)}\n"),
-    ("def total(things)", "def total(things: 'list[int] | None' = None, *, key=lambda one: str(one).upper()) -> int"),
+    ("def total(", "def _all(things: 'list[int] | None' = None, *, key=lambda one: str(one).upper()) -> int:\n"
+     "    return 1\n\n\ndef total("),
+    ("def total(things)", "def total(things: 'list[int]') -> int"),
     ("    def sold",
      "    @property\n    def none(self):\n        return 0\n\n    @none.setter\n    def none(self, x):\n"
      "        pass\n\n    @staticmethod\n    def _one():\n        return 1\n\n    def sold"),
-    ("def total(", "import functools\n\n\nclass _Till(Shop):\n    open = False\n\n    @functools.lru_cache(maxsize=8)\n"
+    ("def total(", "import functools\n\n\nclass _Till(Shop):\n    open = False\n\n    @functools.wraps(len)\n"
      "    def price(self, thing):\n        return 1\n\n\ndef total("),
 ])  # fmt: skip
 def test_what_a_repair_does(old: str, new: str) -> None:
@@ -70,6 +72,10 @@ def test_what_a_repair_does(old: str, new: str) -> None:
     ("else 0\n", "else 0\n\n\nif LIMIT:\n    total = sum\n", "`if LIMIT: total = sum` stands outside of functions"),
     ("else 0\n", "else 0\n\n\nW = total([])\n", "`W = total([])` runs code while the module is loaded"),
     ("else 0\n", "else 0\n\n\nW = setattr(Shop, 'sold', id)\n", "`W = setattr(Shop, 'sold', id)` runs code while"),
+    ("def total(things)", "def total(stock)", "the signature of `total` is changed, which the bug left as it was"),
+    ("def total(things)", "def total(things=())", "the signature of `total` is changed, which the bug left as it was"),
+    ("def total(things)", "def total(things, /)", "the signature of `total` is changed, which the bug left as it was"),
+    ("def total(things)", "async def total(things)", "the signature of `total` is changed, which the bug left"),
     ("def total(things)", "def total(things, _=setattr(Shop, 'sold', id))",
      "`setattr(Shop, 'sold', id)` runs code while"),
     ("def total(things)", "def total(things: setattr(Shop, 'sold', id))",
@@ -84,6 +90,8 @@ def test_what_a_repair_does(old: str, new: str) -> None:
      "`len` is bound anew, which the file takes from elsewhere"),
     ("import re\n", "import re\nfrom own import sum\n", "`sum` is bound anew, which the file takes from elsewhere"),
     ("def total(", "re = None\n\n\ndef total(", "`re` is bound anew, which the file takes from elsewhere"),
+    ("def total(", "from functools import lru_cache\n\n\n@lru_cache(8)\ndef _one():\n    pass\n\n\ndef total(",
+     "`lru_cache(8)` runs code while the module is loaded"),
     ("def total(", "@print\ndef total(", "`print` runs code while the module is loaded"),
     ("    open = True\n", "    open = True\n    __len__ = hash\n", "`__len__ = hash` is new in a class that was there"),
     ("else 0\n", "else 0\n\n\ndef sorted(x):\n    return x\n\n\nW = sorted([])\n", "`W = sorted([])` runs code while"),

@@ -1,0 +1,31 @@
+"""What a prediction adds to the program: its files that may hold new code, and what in them is not new."""
+
+from selfplay.oracle.rewriting.coverage_marks import Lines, lines_of
+from selfplay.oracle.rewriting.parts import Sources, expressions_of
+from selfplay.oracle.screening.screen import ChangedFiles
+from selfplay.oracle.screening.suspicious_apis import may_be_loaded
+
+
+def added_code(files: ChangedFiles) -> dict[str, str]:
+    """Path -> text of the files that may add code to the program. A new file that nothing loads is left out: what is
+    left behind is no part of the program."""
+    return {path: text for path, text in files.after.items() if _adds(path, files)}
+
+
+def _adds(path: str, files: ChangedFiles) -> bool:
+    text, known = files.after[path], [texts.get(path) for texts in (files.repaired, files.before)]
+    return bool(text) and text not in known and (any(known) or may_be_loaded(path, files.after))
+
+
+def known_lines(files: ChangedFiles) -> Lines:
+    """The lines that the original or the buggy program has in these files. Raises `RecursionError`."""
+    found = Lines()
+    for path in files.before.keys() | files.repaired.keys():
+        found += lines_of(files.repaired.get(path, "")) | lines_of(files.before.get(path, ""))
+    return found
+
+
+def known_expressions(files: ChangedFiles) -> Sources:
+    """The expressions that they have in their functions. Raises `RecursionError`."""
+    every = (*files.before.values(), *files.repaired.values())
+    return frozenset[tuple[str, str]]().union(*map(expressions_of, every))

@@ -1,0 +1,140 @@
+"""The parts of a prediction's new code: each is left out, or replaced by what it is made of, as one mutant.
+
+A part that changes no answer when it is taken away was judged by nobody, though its line ran: the limit in `min(n,
+limit)`, a second operand, an entry of a table, a statement that remembers something. That makes a part of a wrong
+patch unlike one of a repair, however it is written: a repair needs its parts.
+
+Parts that the original or the buggy program has in a function of this name are not new.
+"""
+
+import ast
+from collections.abc import Iterator, Set
+from copy import copy
+from dataclasses import dataclass
+from typing import Any
+
+from selfplay.oracle.rewriting.coverage_marks import Lines, fresh_lines, scopes
+from selfplay.oracle.rewriting.mutant_schema import Mutant, SchemaNames, own_expressions, planted, without_effect
+from selfplay.oracle.rewriting.python_trees import Function, bodies, is_text, own_lines, parsed, source_of, unparsed
+
+_SILENT = (Function, ast.ClassDef, ast.Import, ast.ImportFrom, ast.Global, ast.Nonlocal, ast.Pass)
+Sources = frozenset[tuple[str, str]]
+"""(the function or class around it, source) of expressions."""
+
+
+@dataclass(frozen=True)
+class Parted:
+    """`text`: a file whose parts can be taken away. `words`: of each part, what it is then."""
+
+    text: str
+    words: tuple[str, ...]
+
+
+def with_parts(text: str, lines: Lines, known: Sources, names: SchemaNames, first: int) -> Parted | None:
+    """A file with a mutant for each part that is in none of these `lines` and `known` expressions, numbered from
+    `first` on; None if it cannot be parsed. Raises `RecursionError` for one nested too deeply, or that cannot be
+    written."""
+    tree = parsed(text)
+    if tree is None:
+        return None
+    written = unparsed(tree)
+    fresh, tree = fresh_lines(written, lines), parsed(written)
+    if tree is None:
+        return None
+    found = list(_parts(tree, fresh, known))
+    words = tuple(one.words() for one in found)
+    return Parted(planted(tree, found, first, names), words)
+
+
+def expressions_of(text: str) -> Sources:
+    """The expressions in the functions of a file; none if it cannot be parsed. Raises `RecursionError`."""
+    tree = parsed(text)
+    return frozenset() if tree is None else frozenset(
+        (name, source_of(node))
+        for name, function in scopes(tree)
+        for node in ast.walk(function)
+        if isinstance(node, ast.expr)
+    )  # fmt: skip
+
+
+def _parts(tree: ast.Module, fresh: Set[int], known: Sources) -> Iterator[Mutant]:
+    for name, function in scopes(tree):
+        if not isinstance(function, Function):
+            continue
+        for body in bodies(function):
+            for statement in body:
+                own = own_lines(statement) & fresh
+                if own and not isinstance(statement, _SILENT) and not is_text(statement):
+                    if statement.lineno in fresh and not without_effect(statement, body, function):
+                        yield Mutant(statement, None, "statement")
+                    yield from _within(statement, own, name, known)
+
+
+def _within(statement: ast.stmt, lines: Set[int], around: str, known: Sources) -> Iterator[Mutant]:
+    """Those of the expressions in these lines; what an error says is no answer."""
+    if isinstance(statement, ast.Raise | ast.Assert):
+        return
+    whole = statement.value if isinstance(statement, ast.Expr) else None  # without its parts it does nothing
+    for node, is_test in own_expressions(statement):
+        if node is not whole and node.lineno in lines and (around, source_of(node)) not in known:
+            for by in [*_taken_apart(node), *(_truths(node) if is_test else ())]:
+                yield Mutant(node, by, "part")
+
+
+def _truths(node: ast.expr) -> Iterator[ast.expr]:
+    if not isinstance(node, ast.Constant):
+        yield from (ast.Constant(True), ast.Constant(False))
+
+
+def _taken_apart(node: ast.expr) -> Iterator[ast.expr]:
+    """What stands in the place of an expression of which one part is taken away."""
+    match node:
+        case ast.BoolOp(values=values):
+            for one in values:
+                rest = [other for other in values if other is not one]
+                yield rest[0] if len(rest) == 1 else ast.BoolOp(node.op, rest)
+        case ast.BinOp(left=left, right=right):
+            yield from (left, right)
+        case ast.UnaryOp(operand=operand):
+            yield operand
+        case ast.IfExp(body=body, orelse=orelse):
+            yield from (body, orelse)
+        case ast.Call():
+            yield from _calls(node)
+        case ast.Subscript():
+            yield from _subscripts(node)
+        case ast.List(elts=items) | ast.Tuple(elts=items) | ast.Set(elts=items):
+            for one in items if len(items) > 1 else ():
+                yield _with(node, elts=[other for other in items if other is not one])
+        case ast.Dict(keys=keys, values=values):
+            for at in range(len(keys)):
+                yield ast.Dict([*keys[:at], *keys[at + 1 :]], [*values[:at], *values[at + 1 :]])
+
+
+def _calls(node: ast.Call) -> Iterator[ast.expr]:
+    """Without a named argument, and what is called or given in place of the call."""
+    for word in node.keywords:
+        yield ast.Call(node.func, node.args, [other for other in node.keywords if other is not word])
+    yield from (one for one in node.args if not isinstance(one, ast.Starred))
+    if isinstance(node.func, ast.Attribute):
+        yield node.func.value
+
+
+def _subscripts(node: ast.Subscript) -> Iterator[ast.expr]:
+    """Without a bound, or the whole; each choice of a table that is written in place."""
+    if isinstance(node.slice, ast.Slice):
+        for name in ("lower", "upper", "step"):
+            known = getattr(node.slice, name)
+            if known is not None and getattr(known, "value", None) != 0:
+                yield ast.Subscript(node.value, _with(node.slice, **{name: None}), ast.Load())
+    elif isinstance(node.value, ast.Tuple | ast.List):
+        yield from (one for one in node.value.elts if not isinstance(one, ast.Starred))
+    elif isinstance(node.value, ast.Dict):
+        yield from node.value.values
+
+
+def _with(node: ast.expr, **other: Any) -> ast.expr:
+    """A copy with other fields."""
+    made = copy(node)
+    vars(made).update(other)
+    return made

@@ -1,0 +1,98 @@
+"""Every part of new code can be taken away by itself, and nothing that the original or the buggy program has."""
+
+import ast
+import builtins
+from typing import Any
+
+import pytest
+
+from selfplay.oracle.rewriting.coverage_marks import Lines, lines_of
+from selfplay.oracle.rewriting.mutant_schema import SchemaNames
+from selfplay.oracle.rewriting.parts import Sources, expressions_of, with_parts
+
+NAMES = SchemaNames("_odd_name", "_other_name")
+NOTHING: Sources = frozenset()
+
+
+def parts(body: str, known: str = "") -> tuple[str, tuple[str, ...]]:
+    """(the text with its parts, what they are without each) of a function with this body; `known`: another one with
+    the body of the original."""
+    text, original = (f"def f(x, seen=None):\n    {one}\n" if one else "" for one in (body, known))
+    found = with_parts(text, lines_of(original), expressions_of(original), NAMES, 1)
+    assert found is not None
+    return found.text, found.words
+
+
+def value(text: str, number: int, *given: Any) -> Any:
+    """What the function returns without this part."""
+    space: dict[str, Any] = {"__builtins__": {**vars(builtins), NAMES.chosen: number}}
+    exec(compile(text, "parts", "exec"), space)
+    return space["f"](*given)
+
+
+@pytest.mark.parametrize(("expression", "without"), [
+    ("x and x > 3", ["x > 3", "x"]), ("x + 1", ["x", "1"]), ("-x", ["x"]), ("1 if x else 2", ["1", "2"]),
+    ("min(x, 40)", ["x", "40"]), ("x.strip()", ["x"]), ("sorted(x, reverse=True)", ["sorted(x)", "x"]),
+    ("x[1:40]", ["x[:40]", "x[1:]"]), ("x[:]", []), ("x[0:]", []), ("(1, 2)[x > 3]", ["1", "2"]),
+    ("{1: 2, 3: 4}[x]", ["2", "4"]), ("[x, 1]", ["[1]", "[x]"]), ("[x]", []), ("f(*x)", []), ("x.y", []),
+], ids=lambda one: one if isinstance(one, str) else "")  # fmt: skip
+def test_an_expression_without_each_part(expression: str, without: list[str]) -> None:
+    """The statement as a whole is a part, too; what its parts are made of are further ones."""
+    _, words = parts(f"return {expression}")
+    assert words[0] == f"without `return {expression}`"
+    assert [word for word in words[1:] if word.endswith(f" for `{expression}`")] == [
+        f"`{by}` for `{expression}`" for by in without
+    ]
+
+
+def test_a_condition_is_true_or_false_without_it() -> None:
+    text, words = parts("if x > 3:\n        return 1\n    return 2")
+    assert words[:3] == ("without `if x > 3:`", "`True` for `x > 3`", "`False` for `x > 3`")
+    assert [value(text, number, 9) for number in range(len(words) + 1)] == [1, 2, 1, 2, 1, 2]
+    assert [value(text, number, 0) for number in (0, 1, 2, 3)] == [2, 2, 1, 2]
+
+
+def test_a_part_that_keeps_something_can_be_taken_away() -> None:
+    text, words = parts("seen.append(x)\n    return x")
+    kept = list[int]()
+    assert words[0] == "without `seen.append(x)`" and value(text, 1, 5, kept) == 5 and not kept
+    assert value(text, 0, 5, kept) == 5 and kept == [5]
+
+
+def test_what_the_original_has_is_no_new_part() -> None:
+    """A line, also with other numbers, and an expression in the function of this name."""
+    original = "total = len(x) + 1\n    return max(total, 4)"
+    assert parts(original, known=original)[1] == ()
+    assert parts("return max(len(x) + 1, 4)", known=original)[1] == (
+        "without `return max(len(x) + 1, 4)`", "`len(x) + 1` for `max(len(x) + 1, 4)`", "`4` for `max(len(x) + 1, 4)`",
+    )  # fmt: skip
+    elsewhere = expressions_of("def g(x):\n    return max(x, 4)\n")
+    again = with_parts("def f(x):\n    return max(x, 4)\n", Lines(), elsewhere, NAMES, 1)
+    assert again is not None and len(again.words) == 3
+
+
+@pytest.mark.parametrize("body", [
+    "pass", '"""It does nothing."""', "import os", "global y", "x: int", "return None", "return",
+    "def g():\n        pass", "y = f'{x + 1}'\n    del y",
+])  # fmt: skip
+def test_what_cannot_be_taken_away(body: str) -> None:
+    """Nothing changes without it; of an f-string, the whole statement is a part."""
+    _, words = parts(body)
+    assert [word for word in words if not word.startswith("without `y = ")] == []
+
+
+def test_what_an_error_says_is_no_part() -> None:
+    _, words = parts("raise ValueError('no ' + x)")
+    assert words == ("without `raise ValueError('no ' + x)`",)
+
+
+def test_parts_are_numbered_over_all_files_and_asked_for_by_the_drawn_name() -> None:
+    made = with_parts("def f(x):\n    return x + 1\n", Lines(), NOTHING, NAMES, 7)
+    assert made is not None
+    numbers = {node.comparators[0].value for node in ast.walk(ast.parse(made.text))  # type: ignore[attr-defined]
+               if isinstance(node, ast.Compare) and ast.unparse(node.left) == NAMES.chosen}  # fmt: skip
+    assert numbers == {7, 8, 9} and len(made.words) == 3
+
+
+def test_what_is_no_python_has_no_parts() -> None:
+    assert with_parts("def f(:\n", Lines(), NOTHING, NAMES, 1) is None and expressions_of("def f(:\n") == NOTHING

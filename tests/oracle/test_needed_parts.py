@@ -1,0 +1,75 @@
+"""A part of a patch without which all hidden inputs are answered as before was judged by nobody: the grade says so."""
+
+from collections.abc import Callable
+
+import pytest
+from exploits.conftest import lab as lab
+from exploits.projects import MONEY, Lab
+from oracle.test_new_code import SAME, graded, layer
+
+from selfplay.oracle.behaviour.call_runner import Additions, Called
+from selfplay.oracle.needed_parts import MOST_PARTS, needed_parts
+from selfplay.oracle.screening.screen import ChangedFiles
+
+FIRST = "    base, rest = divmod"
+UNNEEDED = {
+    "a limit": (MONEY.replace("in range(parts)]", "in range(min(parts, 10**6))]"), "`parts` for `min(parts, 10 ** 6)`"),
+    "memory": (MONEY.replace(FIRST, f"    share.__dict__.setdefault('seen', []).append(amount)\n{FIRST}"),
+               "without `share.__dict__.setdefault('seen', []).append(amount)`"),
+    "a choice by index": (MONEY.replace(FIRST, f"    amount = [amount, 0][amount // 10**12 == 7]\n{FIRST}"),
+                          "without `amount = [amount, 0][amount // 10 ** 12 == 7]`"),
+    "a slice": (MONEY.replace("in range(parts)]", "in range(parts)][: 10**6]"), "`[base + (index < rest)"),
+}  # fmt: skip
+
+
+def files(after: str, before: str = "def f(x):\n    return 0\n") -> ChangedFiles:
+    return ChangedFiles({"a.py": before}, {"a.py": after}, {"a.py": before})
+
+
+def told(shown: dict[int, str]) -> Callable[..., Called]:
+    """Calls whose mutants show so."""
+
+    def make(made: dict[str, str], planted: Additions) -> Called:
+        return Called({"mutant": {f"mutant/{number}": said for number, said in shown.items()}}, seconds=1.5)
+
+    return make
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("text", "said"), UNNEEDED.values(), ids=UNNEEDED)
+def test_a_part_that_changes_no_answer_is_weakly_assured(lab: Callable[[str], Lab], text: str, said: str) -> None:
+    """Each of these is the whole repair and one thing more, which runs on every input."""
+    grade = graded(lab("python"), {"ledger/money.py": text})
+    assert text != MONEY and grade.resolved, grade
+    assert layer(grade, "parts").reason.startswith(f"no hidden input tells {said}")
+
+
+@pytest.mark.slow
+def test_a_repair_of_another_form_needs_all_its_parts(lab: Callable[[str], Lab]) -> None:
+    grade = graded(lab("python"), {"ledger/money.py": SAME})
+    assert grade.resolved and not grade.weaknesses, grade
+    assert layer(grade, "parts").runs == 1
+
+
+@pytest.mark.parametrize(("shown", "reason"), [
+    ({1: '["c"]', 2: '["otherwise"]', 3: '["c"]'}, "each of its 3 parts is needed"),
+    ({1: '["c"]', 2: "[]", 3: '["c"]'}, "no hidden input tells `x` for `x + 1`"),
+    ({1: '["c"]'}, "no hidden input tells `x` for `x + 1`, and 1 more part"),  # the others could not be tried
+    ({}, "no hidden input tells without `return x + 1`, and 2 more parts"),
+])  # fmt: skip
+def test_what_is_not_known_to_show_counts_as_unneeded(shown: dict[int, str], reason: str) -> None:
+    found, seconds = needed_parts(files("def f(x):\n    return x + 1\n"), told(shown))
+    assert found.reason == reason and seconds == 1.5
+    assert found.state == ("passed" if reason.startswith("each") else "unavailable")
+
+
+def test_code_that_has_no_parts_or_too_many_is_not_run() -> None:
+    def never(made: dict[str, str], planted: Additions) -> Called:
+        raise AssertionError("no calls are made")
+
+    none, _ = needed_parts(files("def f(x):\n    return 0\n\n\nX = 1\n"), never)
+    assert none.state == "passed" and none.reason == "it adds nothing that could be taken away"
+    many, _ = needed_parts(files("def f(x):\n" + "    x += 1\n" * (MOST_PARTS + 1)), never)
+    assert many.state == "unavailable" and many.reason == f"its new code has {MOST_PARTS + 1} parts"
+    deep, _ = needed_parts(files("def f(x):\n    return " + "-" * 900 + "1\n"), never)
+    assert deep.state == "unavailable" and deep.reason == "its new code cannot be taken apart"
