@@ -82,8 +82,9 @@ def without_a_place(cluster: Cluster, nodes: Sequence[Mapping[str, float]]) -> s
         ("engine", cluster.every_engine, cluster.engine_gpus, gpus, "GPUs"),
     ):
         if each and (places := sum(int(one // each) for one in there)) < wanted:
-            largest = f"the largest node has {max(there, default=0):g}, and all {sum(there):g}"
-            return f"{count(wanted, what)} of {each} {has} need a node each that has them: {largest}, room for {places}"
+            largest = f"the largest node has {max(there, default=0):g} {has}, all together {sum(there):g}"
+            who = f"{count(wanted, what)} of {each} {has}, each on one node"
+            return f"there is room for {places} of {who}: {largest}"
     if cluster.gpus > sum(gpus):
         return f"engines and trainers need {cluster.gpus} GPUs, and the cluster has {sum(gpus):g}"
     return ""

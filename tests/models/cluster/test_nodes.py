@@ -132,8 +132,11 @@ def test_a_model_that_cannot_be_opened(nodes: Nodes) -> None:
 @pytest.mark.parametrize(
     ("wanted", "told"),
     [
-        (Cluster(engines=9, engine_gpus=8), r"9 engines of 8 GPUs need a node each .*: the largest node has \d"),
-        (Cluster(hosts=50, host_cpus=4), r"50 hosts of 4 cores need a node each"),
+        (
+            Cluster(engines=9, engine_gpus=8),
+            r"room for \d of 9 engines of 8 GPUs, each on one node: the largest node has \d",
+        ),
+        (Cluster(hosts=50, host_cpus=4), r"room for \d+ of 50 hosts of 4 cores, each on one node"),
     ],
 )
 def test_a_cluster_that_is_too_small(nodes: Nodes, wanted: Cluster, told: str) -> None:
