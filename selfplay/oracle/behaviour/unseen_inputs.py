@@ -18,6 +18,7 @@ from selfplay.oracle.rewriting.python_trees import Function
 
 _WORD = re.compile(r"[A-Za-z0-9]+")
 _LEAST_WORD = 4
+_DIGITS, _MOST_DIGITS = re.compile("[0-9]+"), 10
 _FILLED, _TURNED, _KEPT = 0.5, 0.25, 0.4
 """Probabilities: an empty container gets an item, a truth value becomes a number of the same truth, a word stays."""
 
@@ -34,6 +35,12 @@ class ShownText:
         return self.text.lower()
 
     @cached_property
+    def _numbers(self) -> set[str]:
+        """What it contains of digits alone, as far as numbers are asked for."""
+        runs = set(_DIGITS.findall(self.text))
+        return {run[at : at + most] for run in runs for at in range(len(run)) for most in range(1, _MOST_DIGITS + 1)}
+
+    @cached_property
     def _pieces(self) -> set[str]:
         return {self._lower[at : at + _LEAST_WORD] for at in range(len(self._lower) - _LEAST_WORD + 1)}
 
@@ -44,7 +51,7 @@ class ShownText:
     def numbers_beyond(self, least: int) -> list[int]:
         """Some larger numbers, close to this one, that it does not contain."""
         if least not in self._beyond:
-            near = (one for one in range(least + 1, least + 20_000) if str(one) not in self.text)
+            near = (one for one in range(least + 1, least + 20_000) if str(one) not in self._numbers)
             self._beyond[least] = [one for one, _ in zip(near, range(12), strict=False)] or [least + 20_011]
         return self._beyond[least]
 
