@@ -22,9 +22,10 @@ MOST_SHOWN = 60
 @dataclass
 class _Defined:
     """What a file defines. `functions`: path of names -> its definitions, as text; `signatures`: the same -> what a
-    caller may give; `classes`: the same -> bases and decorators; `others`: (function or class around it, the statement as text) of each statement outside of functions;
-    `bound`: (around it, name) of what is defined; `heads`, `decorators`: text -> what runs where a function or class is
-    defined; `own`, `taken`: of `own_names` and `taken_names`."""
+    caller may give; `classes`: the same -> bases and decorators; `others`: (function or class around it, the statement
+    as text) of each statement outside of functions; `bound`: (around it, name) of what is defined; `heads`,
+    `decorators`: text -> what runs where a function or class is defined; `own`, `taken`: of `own_names` and
+    `taken_names`."""
 
     functions: dict[str, list[str]] = field(default_factory=dict)
     signatures: dict[str, list[str]] = field(default_factory=dict)
