@@ -116,7 +116,7 @@ class Grader:
             if stopped := stopped_by(grade):
                 return stopped
         order = self._order((*self.task.diffs, diff))
-        code = NewCode(backend, self.task, known, order, self.limits, tuple(done))
+        code = NewCode(backend, self.task, known, order, self.limits, oracle.wanted, tuple(done))
         for layer, seconds in code.judged(diff, self.counterfactual):
             grade = with_layer(grade, layer, seconds)
         if stopped := stopped_by(grade):

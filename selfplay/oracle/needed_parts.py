@@ -1,11 +1,10 @@
 """Is each part of a prediction's new code needed? Each is taken away (`rewriting/parts.py`), and the calls that judge
-the prediction are made again: a part without which all are answered as before was judged by nobody.
-
-Only parts that calls can reach are told so; a part that only the tests of the suite need is not needed by any call.
+the prediction are made again, and for the few parts that no call needs the tests: a part without which all end as
+before was judged by nobody.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Set
+from dataclasses import dataclass, replace
 
 from selfplay.formatting import count
 from selfplay.oracle import layers
@@ -13,12 +12,16 @@ from selfplay.oracle.added_code import added_code, known_expressions, known_line
 from selfplay.oracle.behaviour.call_runner import Additions, Called
 from selfplay.oracle.layers import Layer
 from selfplay.oracle.rewriting.mutant_schema import SchemaNames
-from selfplay.oracle.rewriting.parts import with_parts
+from selfplay.oracle.rewriting.parts import with_parts, without_part
 from selfplay.oracle.rewriting.secret_names import secret_names
 from selfplay.oracle.screening.screen import ChangedFiles
+from selfplay.oracle.trial import Trial
 
 MOST_PARTS = 200
 """A prediction with more parts is weakly assured."""
+MOST_TRIED = 4
+"""Parts without which all calls are answered as before, and the tests are run: each costs a run. One that has more is
+weakly assured."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +31,10 @@ class PartedCode:
     files: Mapping[str, str]
     words: tuple[str, ...]
     names: SchemaNames
+
+    def without(self, number: int) -> dict[str, str]:
+        """The files without this part."""
+        return {path: without_part(text, self.names.chosen, number) for path, text in self.files.items()}
 
 
 def parted_code(files: ChangedFiles) -> PartedCode | None:
@@ -47,19 +54,31 @@ def parted_code(files: ChangedFiles) -> PartedCode | None:
     return PartedCode(made, tuple(words), names)
 
 
-def needed_parts(files: ChangedFiles, make: Callable[..., Called]) -> tuple[Layer, float]:
-    """Whether each part is needed, and the seconds of the script. `make`: makes the calls that judge the prediction,
-    with files in place of its own and `planted` in them. Raises `SandboxError`."""
+def needed_parts(
+    files: ChangedFiles, make: Callable[..., Called], tests: Callable[[Mapping[str, str]], Trial], wanted: Set[str]
+) -> tuple[Layer, float]:
+    """Whether each part is needed; the layer has the runs of the tests, and the seconds are those of all scripts.
+    `make`: makes the calls that judge the prediction, with files in place of its own and `planted` in them; `tests`:
+    runs its tests so, of which it passes those that are `wanted`. Raises `SandboxError`."""
     code = parted_code(files)
     if code is None or len(code.words) > MOST_PARTS:
         why = f"its new code has {len(code.words)} parts" if code else "its new code cannot be taken apart"
         return layers.unavailable("parts", why), 0.0
     if not code.words:
         return layers.passed("parts", "it adds nothing that could be taken away"), 0.0
-    called = make(code.files, planted=Additions(mutants=tuple(range(1, len(code.words) + 1)), names=code.names))
+    numbers = range(1, len(code.words) + 1)
+    called = make(code.files, planted=Additions(mutants=tuple(numbers), names=code.names))
     said = called.outcomes.get("mutant", {})
-    left = [word for number, word in enumerate(code.words, 1) if said.get(f"mutant/{number}", "[]") == "[]"]
+    left = [number for number in numbers if said.get(f"mutant/{number}", "[]") == "[]"]
+    runs, seconds = 1, called.seconds
+    while left and len(left) + runs <= MOST_TRIED + 1:
+        trial = tests(code.without(left[0]))
+        runs, seconds = runs + 1, seconds + trial.seconds
+        if trial.failed_at is not None or wanted <= trial.passed:
+            break
+        left.pop(0)
     if left:
         more = f", and {count(len(left) - 1, 'more part')}" if len(left) > 1 else ""
-        return layers.unavailable("parts", f"no hidden input tells {left[0]}{more}"), called.seconds
-    return layers.passed("parts", f"each of its {count(len(code.words), 'part')} is needed"), called.seconds
+        why = f"no hidden input and no test tells {code.words[left[0] - 1]}{more}"
+        return replace(layers.unavailable("parts", why), runs=runs), seconds
+    return layers.passed("parts", f"each of its {count(len(code.words), 'part')} is needed", runs), seconds

@@ -51,13 +51,15 @@ class MarkedCode:
 
 @dataclass(frozen=True)
 class NewCode:
-    """`order`: how the prediction is run; `done`: what its runs did to their interpreter."""
+    """`order`: how the prediction is run; `wanted`: the tests that it passes; `done`: what its runs did to their
+    interpreter."""
 
     backend: Backend
     task: Task
     known: Calibration
     order: TrialOrder
     limits: Limits
+    wanted: frozenset[str]
     done: tuple[Event, ...] = ()
 
     def judged(self, diff: str, asked: bool) -> Iterator[tuple[Layer, float]]:
@@ -99,11 +101,10 @@ class NewCode:
         called = self._called(known, code.files, (code.record,))
         yield replace(_differential(known, called), runs=1), called.seconds
         left = code.places.keys() - _noted(code, called.found)
-        trial = self._tests(code) if left else None
+        trial = self._tests(code.files, (code.record,)) if left else None
         left -= _noted(code, trial.found) if trial else set()
         yield replace(_coverage(code, left), runs=int(trial is not None)), trial.seconds if trial else 0.0
-        layer, seconds = needed_parts(files, partial(self._called, known))
-        yield replace(layer, runs=int(seconds > 0)), seconds
+        yield needed_parts(files, partial(self._called, known), self._tests, self.wanted)
 
     def _called(
         self, known: Behaviour, files: Mapping[str, str], read: tuple[str, ...] = (), planted: Additions = NOTHING
@@ -115,8 +116,9 @@ class NewCode:
         caller = Caller(self.backend, self.task, self.order.seconds, self.limits, read=read)
         return caller.make(calls, self.order.diffs, files=_written(files), planted=planted)
 
-    def _tests(self, code: MarkedCode) -> Trial:
-        order = TrialOrder(self.order.diffs, self.order.seconds, files=_written(code.files), read=(code.record,))
+    def _tests(self, files: Mapping[str, str], read: tuple[str, ...] = ()) -> Trial:
+        """A run of the tests with these files."""
+        order = TrialOrder(self.order.diffs, self.order.seconds, files=_written(files), read=read)
         return run_trial(self.backend, self.task.world, self.task.artifact, order, self.limits)
 
 

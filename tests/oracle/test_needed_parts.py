@@ -1,6 +1,8 @@
 """A part of a patch without which all hidden inputs are answered as before was judged by nobody: the grade says so."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
 
 import pytest
 from exploits.conftest import lab as lab
@@ -8,8 +10,10 @@ from exploits.projects import MONEY, Lab
 from oracle.test_new_code import SAME, graded, layer
 
 from selfplay.oracle.behaviour.call_runner import Additions, Called
-from selfplay.oracle.needed_parts import MOST_PARTS, needed_parts
+from selfplay.oracle.layers import Layer
+from selfplay.oracle.needed_parts import MOST_PARTS, MOST_TRIED, needed_parts
 from selfplay.oracle.screening.screen import ChangedFiles
+from selfplay.oracle.trial import Trial
 
 FIRST = "    base, rest = divmod"
 UNNEEDED = {
@@ -24,6 +28,14 @@ UNNEEDED = {
 
 def files(after: str, before: str = "def f(x):\n    return 0\n") -> ChangedFiles:
     return ChangedFiles({"a.py": before}, {"a.py": after}, {"a.py": before})
+
+
+WANTED = frozenset({"t"})
+PASSES = Trial(outcomes={"t": "passed"}, seconds=2.0)
+
+
+def never(*given: Any, **named: Any) -> Any:
+    raise AssertionError("nothing is run")
 
 
 def told(shown: dict[int, str]) -> Callable[..., Called]:
@@ -41,7 +53,7 @@ def test_a_part_that_changes_no_answer_is_weakly_assured(lab: Callable[[str], La
     """Each of these is the whole repair and one thing more, which runs on every input."""
     grade = graded(lab("python"), {"ledger/money.py": text})
     assert text != MONEY and grade.resolved, grade
-    assert layer(grade, "parts").reason.startswith(f"no hidden input tells {said}")
+    assert layer(grade, "parts").reason.startswith(f"no hidden input and no test tells {said}")
 
 
 @pytest.mark.slow
@@ -53,23 +65,49 @@ def test_a_repair_of_another_form_needs_all_its_parts(lab: Callable[[str], Lab])
 
 @pytest.mark.parametrize(("shown", "reason"), [
     ({1: '["c"]', 2: '["otherwise"]', 3: '["c"]'}, "each of its 3 parts is needed"),
-    ({1: '["c"]', 2: "[]", 3: '["c"]'}, "no hidden input tells `x` for `x + 1`"),
-    ({1: '["c"]'}, "no hidden input tells `x` for `x + 1`, and 1 more part"),  # the others could not be tried
-    ({}, "no hidden input tells without `return x + 1`, and 2 more parts"),
+    ({1: '["c"]', 2: "[]", 3: '["c"]'}, "no hidden input and no test tells `x` for `x + 1`"),
+    ({1: '["c"]'}, "no hidden input and no test tells `x` for `x + 1`, and 1 more part"),  # the others were not tried
+    ({}, "no hidden input and no test tells without `return x + 1`, and 2 more parts"),
 ])  # fmt: skip
 def test_what_is_not_known_to_show_counts_as_unneeded(shown: dict[int, str], reason: str) -> None:
-    found, seconds = needed_parts(files("def f(x):\n    return x + 1\n"), told(shown))
-    assert found.reason == reason and seconds == 1.5
-    assert found.state == ("passed" if reason.startswith("each") else "unavailable")
+    found, seconds = needed_parts(files("def f(x):\n    return x + 1\n"), told(shown), lambda made: PASSES, WANTED)
+    good = reason.startswith("each")
+    assert found.reason == reason and found.state == ("passed" if good else "unavailable")
+    assert (found.runs, seconds) == ((1, 1.5) if good else (2, 3.5))
+
+
+def test_what_only_tests_need_is_needed() -> None:
+    """Each unseen part is tried until one is not needed; what ends the run before a test ends says nothing."""
+    tried = list[dict[str, str]]()
+
+    def tests(result: Trial) -> Callable[[Mapping[str, str]], Trial]:
+        return lambda made: tried.append(dict(made)) or result  # type: ignore[func-returns-value]
+
+    code, shown = files("def f(x):\n    return x + 1\n"), told({1: '["c"]'})
+    fails = replace(PASSES, outcomes={"t": "failed"})
+    found, seconds = needed_parts(code, shown, tests(fails), WANTED)
+    assert found.reason == "each of its 3 parts is needed" and found.runs == 3 and seconds == 1.5 + 2 * 2.0
+    space: list[Any] = [{}, {}]
+    for made, there in zip(tried, space, strict=True):
+        exec(made["a.py"], there)
+    assert [there["f"](5) for there in space] == [5, 1]
+    found, _ = needed_parts(code, shown, tests(replace(fails, failed_at="parser")), WANTED)
+    assert found.state == "unavailable" and found.runs == 2
+
+
+def test_the_tests_are_run_for_few_parts() -> None:
+    many = files("def f(x):\n" + "    x += 1\n" * (MOST_TRIED + 1) + "    return x\n")
+    found, _ = needed_parts(many, told({}), never, WANTED)
+    assert found.state == "unavailable" and found.runs == 1
 
 
 def test_code_that_has_no_parts_or_too_many_is_not_run() -> None:
-    def never(made: dict[str, str], planted: Additions) -> Called:
-        raise AssertionError("no calls are made")
+    def needed(after: str) -> Layer:
+        return needed_parts(files(after), never, never, WANTED)[0]
 
-    none, _ = needed_parts(files("def f(x):\n    return 0\n\n\nX = 1\n"), never)
+    none = needed("def f(x):\n    return 0\n\n\nX = 1\n")
     assert none.state == "passed" and none.reason == "it adds nothing that could be taken away"
-    many, _ = needed_parts(files("def f(x):\n" + "    x += 1\n" * (MOST_PARTS + 1)), never)
+    many = needed("def f(x):\n" + "    x += 1\n" * (MOST_PARTS + 1))
     assert many.state == "unavailable" and many.reason == f"its new code has {MOST_PARTS + 1} parts"
-    deep, _ = needed_parts(files("def f(x):\n    return " + "-" * 900 + "1\n"), never)
+    deep = needed("def f(x):\n    return " + "-" * 900 + "1\n")
     assert deep.state == "unavailable" and deep.reason == "its new code cannot be taken apart"

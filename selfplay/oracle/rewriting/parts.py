@@ -8,14 +8,23 @@ Parts that the original or the buggy program has in a function of this name are 
 """
 
 import ast
-from collections.abc import Iterator, Set
+from collections.abc import Iterator, Sequence, Set
 from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
 from selfplay.oracle.rewriting.coverage_marks import Lines, fresh_lines, scopes
 from selfplay.oracle.rewriting.mutant_schema import Mutant, SchemaNames, own_expressions, planted, without_effect
-from selfplay.oracle.rewriting.python_trees import Function, bodies, is_text, own_lines, parsed, source_of, unparsed
+from selfplay.oracle.rewriting.python_trees import (
+    Function,
+    beginning,
+    bodies,
+    is_text,
+    own_lines,
+    parsed,
+    source_of,
+    unparsed,
+)
 
 _SILENT = (Function, ast.ClassDef, ast.Import, ast.ImportFrom, ast.Global, ast.Nonlocal, ast.Pass)
 Sources = frozenset[tuple[str, str]]
@@ -46,6 +55,15 @@ def with_parts(text: str, lines: Lines, known: Sources, names: SchemaNames, firs
     return Parted(planted(tree, found, first, names), words)
 
 
+def without_part(text: str, name: str, number: int) -> str:
+    """A file with parts, as a program that has taken away this one, whoever loads it. `name`: of `SchemaNames`."""
+    tree = parsed(text)
+    assert tree is not None, "it was written by Python"
+    at = beginning(tree)
+    tree.body[at:at] = [ast.Assign([ast.Name(name, ast.Store())], ast.Constant(number), lineno=1)]
+    return unparsed(tree)
+
+
 def expressions_of(text: str) -> Sources:
     """The expressions in the functions of a file; none if it cannot be parsed. Raises `RecursionError`."""
     tree = parsed(text)
@@ -65,9 +83,15 @@ def _parts(tree: ast.Module, fresh: Set[int], known: Sources) -> Iterator[Mutant
             for statement in body:
                 own = own_lines(statement) & fresh
                 if own and not isinstance(statement, _SILENT) and not is_text(statement):
-                    if statement.lineno in fresh and not without_effect(statement, body, function):
+                    if statement.lineno in fresh and not _stays(statement, body, function):
                         yield Mutant(statement, None, "statement")
                     yield from _within(statement, own, name, known)
+
+
+def _stays(statement: ast.stmt, body: Sequence[ast.stmt], function: Function) -> bool:
+    """Whether nothing is to be learned without a statement. An error that is raised is a choice of the condition before
+    it: where the program would fail a little later, it is no less needed."""
+    return isinstance(statement, ast.Raise) or without_effect(statement, body, function)
 
 
 def _within(statement: ast.stmt, lines: Set[int], around: str, known: Sources) -> Iterator[Mutant]:

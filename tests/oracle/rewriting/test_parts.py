@@ -8,7 +8,7 @@ import pytest
 
 from selfplay.oracle.rewriting.coverage_marks import Lines, lines_of
 from selfplay.oracle.rewriting.mutant_schema import SchemaNames
-from selfplay.oracle.rewriting.parts import Sources, expressions_of, with_parts
+from selfplay.oracle.rewriting.parts import Sources, expressions_of, with_parts, without_part
 
 NAMES = SchemaNames("_odd_name", "_other_name")
 NOTHING: Sources = frozenset()
@@ -81,9 +81,17 @@ def test_what_cannot_be_taken_away(body: str) -> None:
     assert [word for word in words if not word.startswith("without `y = ")] == []
 
 
-def test_what_an_error_says_is_no_part() -> None:
-    _, words = parts("raise ValueError('no ' + x)")
-    assert words == ("without `raise ValueError('no ' + x)`",)
+def test_an_error_that_is_raised_is_no_part() -> None:
+    """Its condition is."""
+    _, words = parts("if x:\n        raise ValueError('no ' + x)")
+    assert words == ("without `if x:`", "`True` for `x`", "`False` for `x`")
+
+
+def test_a_file_without_one_part_is_a_program_of_its_own() -> None:
+    text, words = parts("return x + 1")
+    space: dict[str, Any] = {}
+    exec(without_part(text, NAMES.chosen, words.index("`x` for `x + 1`") + 1), space)
+    assert space["f"](5) == 5
 
 
 def test_parts_are_numbered_over_all_files_and_asked_for_by_the_drawn_name() -> None:
