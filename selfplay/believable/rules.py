@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from selfplay import patches
-from selfplay.believable.early import read_early
 from selfplay.believable.names import loose_ends
 from selfplay.believable.product import is_generated, is_product
 from selfplay.believable.stubs import stubs
+from selfplay.believable.unbound import maybe_unbound
 from selfplay.patches.applied import applied
 from selfplay.syntax import Grammar, grammar_of, shapes
 from selfplay.syntax.bounded import TooCostly, Unreadable
@@ -27,8 +27,8 @@ UNREADABLE = (SyntaxError, ValueError)
 
 @dataclass(frozen=True)
 class BelievableRules:
-    """Which rules apply. `names`: no new undefined name, and no local that is read before it is bound. `unused`: no new
-    import, local or private definition that is not read. `stubs`: no new function or block that does nothing, no
+    """Which rules apply. `names`: no new undefined name, and no local that may be read before it is bound. `unused`: no
+    new import, local or private definition that is not read. `stubs`: no new function or block that does nothing, no
     function that lost most of its statements, or the return at its end. `product`: no change in examples, documents,
     benchmarks or a file that a program wrote."""
 
@@ -82,8 +82,8 @@ def _of_python(rules: BelievableRules, before: str, after: str) -> Iterator[str]
     was, now = loose_ends(before), loose_ends(after)
     if rules.names:
         yield from (f"{name} is not defined" for name in sorted(now.undefined - was.undefined))
-        early = read_early(after) - read_early(before)
-        yield from (f"the local {name} is read before it is bound" for name in sorted(early))
+        unbound = maybe_unbound(after) - maybe_unbound(before)
+        yield from (f"the local {name} may be read before it is bound" for name in sorted(unbound))
     if rules.unused:
         yield from (f"the import {name} is not used" for name in sorted(now.unused - was.unused))
         yield from (f"the local {name} is not used" for name in sorted(now.dead - was.dead))

@@ -53,8 +53,10 @@ def found(
     [
         ("amount = 0", "amount = nothing", ["nothing is not defined"]),
         ("import os\n", "", ["os is not defined"]),
-        ("    amount = 0\n", "    print(amount)\n    amount = 0\n", [f"{EARLY} is read before it is bound"]),
-        ("    for item in items:\n        if", "    for item in items:\n        x = x or 1\n        if", []),
+        ("    amount = 0\n", "    print(amount)\n    amount = 0\n", [f"{EARLY} may be read before it is bound"]),
+        ("    for item in items:\n        if", "    for item in items:\n        x = x or 1\n        if",
+         ["the local total.x may be read before it is bound"]),
+        ("    for item in items:\n        if", "    x = 0\n    for item in items:\n        x = x or 1\n        if", []),
         ("os.getcwd()", "1", ["the import os is not used"]),
         (' f"{found}{sep}', ' f"{sep}', ["the local total.found is not used"]),
         ("_tax(amount)\n    return", "amount - 1\n    return", ["the private _tax is not used"]),
