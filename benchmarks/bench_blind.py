@@ -26,24 +26,28 @@ from selfplay.sandbox import Backend, open_backend
 
 EACH, SEED, TRIED = 10, 11, 6
 """Bugs a project of each kind; what the order is drawn by; how many candidates of SWE-smith are tried for a bug."""
-OURS, THEIRS = "selfplay", "SWE-smith"
 AGAIN = "python -m benchmarks.bench_blind make"
 _INDEX = re.compile(r"^(?:index [0-9a-f]|similarity index ).*\n", re.MULTILINE)
 
 
-def ours(source: str, out: Path, each: int) -> list[str]:
-    """The diffs of so many bugs that the script makes."""
+Made = list[tuple[str, str]]
+"""(who made it, the diff) of bugs."""
+
+
+def ours(source: str, out: Path, each: int) -> Made:
+    """So many bugs that the script makes, by strategy."""
     selfplay("curriculum", source, "--out", out, "--bugs", each, "--seed", SEED, again=AGAIN)
-    return [path.read_text() for path in sorted(out.glob("bugs/*/bug_inject.diff"))][:each]
+    found = sorted(out.glob("bugs/*/bug_inject.diff"))[:each]
+    return [(f"selfplay, {path.parent.name.split('.')[-2]}", path.read_text()) for path in found]
 
 
-def theirs(source: str, each: int, backend: Backend) -> list[str]:
-    """The diffs of so many candidates of SWE-smith under which some test fails and some passes."""
+def theirs(source: str, each: int, backend: Backend) -> Made:
+    """So many candidates of SWE-smith under which some test fails and some passes."""
     prepared = prepare(source, backend=backend)
-    suite, found = measure_suite(prepared, backend), list[str]()
+    suite, found = measure_suite(prepared, backend), Made()
     for change in candidates(install(), prepared, each * TRIED):
         artifact = play(change, prepared, suite, backend, Tally())
-        found += [artifact.bug_inject] if artifact else []
+        found += [("SWE-smith", artifact.bug_inject)] if artifact else []
         if len(found) == each:
             break
     return found
@@ -55,10 +59,9 @@ def make(folder: Path, projects: Sequence[str], each: int) -> None:
     for at, source in enumerate(projects):
         kept = folder / f"project-{at}.json"
         if not kept.exists():
-            made = [(OURS, source, diff) for diff in ours(source, folder / f"ours-{at}", each)]
-            made += [(THEIRS, source, diff) for diff in theirs(source, each, backend)]
+            made = [*ours(source, folder / f"ours-{at}", each), *theirs(source, each, backend)]
             kept.write_text(json.dumps(made))
-        drawn += [tuple(one) for one in json.loads(kept.read_text())]
+        drawn += [(who, source, diff) for who, diff in json.loads(kept.read_text())]
     backend.close()
     random.Random(SEED).shuffle(drawn)
     for number, (_, source, diff) in enumerate(drawn, 1):
@@ -73,7 +76,7 @@ def sheet(folder: Path, scores: Path) -> Sheet:
     if missing := key.keys() - found.keys():
         raise SystemExit(f"{scores} says nothing of {', '.join(sorted(missing, key=int))}")
     rows = list[Figure]()
-    for who in (OURS, THEIRS):
+    for who in sorted({*key.values()}):
         of = [found[number] for number in key if key[number] == who]
         for what in ("believable", "hard"):
             values = [int(one[what]) for one in of]

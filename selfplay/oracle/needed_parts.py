@@ -26,11 +26,13 @@ weakly assured."""
 
 @dataclass(frozen=True)
 class PartedCode:
-    """`files`: path -> text whose parts can be taken away; `words`: of the parts, numbered from 1."""
+    """`files`: path -> text whose parts can be taken away; `words`: of the parts, numbered from 1; `fixed`: what cannot
+    be taken away."""
 
     files: Mapping[str, str]
     words: tuple[str, ...]
     names: SchemaNames
+    fixed: tuple[str, ...] = ()
 
     def without(self, number: int) -> dict[str, str]:
         """The files without this part."""
@@ -40,7 +42,8 @@ class PartedCode:
 def parted_code(files: ChangedFiles) -> PartedCode | None:
     """The new code of a prediction in parts; None if it cannot be parted."""
     one, other = secret_names(2, "\n".join(files.after.values()))
-    names, made, words = SchemaNames(f"_{one}", f"_{other}"), dict[str, str](), list[str]()
+    names, made = SchemaNames(f"_{one}", f"_{other}"), dict[str, str]()
+    words, fixed = list[str](), list[str]()
     try:
         lines, known = known_lines(files), known_expressions(files)
         for path, text in added_code(files).items():
@@ -49,9 +52,10 @@ def parted_code(files: ChangedFiles) -> PartedCode | None:
                 return None
             made |= {path: parted.text} if parted.words else {}
             words += parted.words
+            fixed += parted.fixed
     except RecursionError:
         return None
-    return PartedCode(made, tuple(words), names)
+    return PartedCode(made, tuple(words), names, tuple(fixed))
 
 
 def needed_parts(
@@ -64,10 +68,12 @@ def needed_parts(
     if code is None or len(code.words) > MOST_PARTS:
         why = f"its new code has {len(code.words)} parts" if code else "its new code cannot be taken apart"
         return layers.unavailable("parts", why), 0.0
+    if code.fixed:
+        return layers.unavailable("parts", f"{code.fixed[0]}: no part of it can be taken away"), 0.0
     if not code.words:
         return layers.passed("parts", "it adds nothing that could be taken away"), 0.0
     numbers = range(1, len(code.words) + 1)
-    called = make(code.files, planted=Additions(mutants=tuple(numbers), names=code.names))
+    called = make(code.files, planted=Additions(mutants=tuple(numbers), names=code.names, loading=False))
     said = called.outcomes.get("mutant", {})
     left = [number for number in numbers if said.get(f"mutant/{number}", "[]") == "[]"]
     runs, seconds = 1, called.seconds

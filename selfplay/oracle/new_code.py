@@ -36,6 +36,7 @@ from selfplay.plain_text import encode
 from selfplay.sandbox import Backend, Limits
 from selfplay.workbench.files import TestFile
 
+_NOTING = ("selfplay_ran", "selfplay_gave", "selfplay_caught")
 MOST_FILES = 50
 """A prediction that changes the code of more files is weakly assured."""
 
@@ -158,7 +159,7 @@ def _differential(known: Behaviour, called: Called) -> Layer:
 def _coverage(code: MarkedCode, left: Collection[str]) -> Layer:
     """Whether all of its new code ran; `left`: the places that never did."""
     if left:
-        first = min(left, key=lambda word: int(word.rstrip("+-?")))
+        first = min(left, key=lambda word: int(word.rstrip("+-?=")))
         return layers.unavailable("coverage", f"{code.places[first]}{_and_more(len(left) - 1)}")
     if not code.places:
         return layers.passed("coverage", "it adds no code")
@@ -167,8 +168,8 @@ def _coverage(code: MarkedCode, left: Collection[str]) -> Layer:
 
 def marked_code(files: ChangedFiles) -> MarkedCode | None:
     """The files of a prediction that hold new code, with marks; None if they cannot be marked."""
-    one, other = secret_names(2, "\n".join(files.after.values()))
-    noters, record = Noters(f"_{one}", f"_{other}"), f"/tmp/tmp{secrets.token_hex(4)}"
+    names = secret_names(len(Noters._fields), "\n".join(files.after.values()))
+    noters, record = Noters(*(f"_{name}" for name in names)), f"/tmp/tmp{secrets.token_hex(4)}"
     made, places = dict[str, str](), dict[str, str]()
     changed = added_code(files)
     if len(changed) > MOST_FILES:
@@ -189,7 +190,7 @@ def marked_code(files: ChangedFiles) -> MarkedCode | None:
 def _noting(marked: Marked, noters: Noters, record: str) -> str:
     """The marked file, with the functions that its marks call."""
     source = f"SELFPLAY_FILE = {record!r}\n{inside.text('selfplay_covered.py')}"
-    prelude = inside.apart(source, "covered", {noters.ran: "selfplay_ran", noters.gave: "selfplay_gave"})
+    prelude = inside.apart(source, "covered", dict(zip(noters, _NOTING, strict=True)))
     tree = parsed(marked.text)
     assert tree is not None, "it was written by Python"
     at = beginning(tree)

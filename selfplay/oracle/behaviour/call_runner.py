@@ -50,12 +50,14 @@ class Additions:
     """What was put into files of the program: `marks`, so that the lines that run in a call are its outcome
     (`line_marks.py`); or `mutants`, of which those with these numbers run, so that the outcomes are the calls that show
     each (`mutation_score.py`): those that are `unusual` do not where they refuse their input. `names`: of what mutants
-    ask for."""
+    ask for. `loading`: whether one that no call shows may be shown by what the program does while it is loaded, where
+    no mutant is chosen."""
 
     marks: bool = False
     mutants: tuple[int, ...] = ()
     names: SchemaNames = PLAIN
     unusual: frozenset[str] = frozenset()
+    loading: bool = True
 
 
 NOTHING = Additions()
@@ -102,7 +104,7 @@ class Caller:
         key, record = secrets.token_hex(32), f"/tmp/tmp{secrets.token_hex(4)}"
         order = {**self._order(calls, place, names), "record": record, "own": [*OWN, record], "again": again,
                  "marked": planted.marks, "mutants": planted.mutants,
-                 "schema": planted.names, "unusual": sorted(planted.unusual)}  # fmt: skip
+                 "schema": planted.names, "loading": planted.loading, "unusual": sorted(planted.unusual)}  # fmt: skip
         program = inside.apart(f"{_SOURCE}\nselfplay_caller()\n", "__main__", file=place.argv[0] or "<string>")
         world = place.world(self.task.world)
         request = RunRequest(

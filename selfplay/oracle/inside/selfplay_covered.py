@@ -4,8 +4,10 @@ give. What is noted decides how well a grade is assured, never whether a predict
 
 
 def selfplay_noter(path):
-    """(ran, gave): `ran` notes a word and returns None; `gave` notes a word and a truth, and returns the value."""
+    """(ran, gave, caught): `ran` notes a word and returns None; `gave` notes a word and a truth, and returns the value;
+    `caught` notes a word if what is handled is of this very kind, or of one of these."""
     import os
+    import sys
 
     noted, stream, opened, write = set(), [], os.open, os.write
     how = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
@@ -25,7 +27,11 @@ def selfplay_noter(path):
             ran(word + "-")
         return value
 
-    return ran, gave
+    def caught(word, kinds):
+        if sys.exc_info()[0] in (kinds if isinstance(kinds, tuple) else (kinds,)):
+            ran(word + "=")
+
+    return ran, gave, caught
 
 
-selfplay_ran, selfplay_gave = selfplay_noter(SELFPLAY_FILE)
+selfplay_ran, selfplay_gave, selfplay_caught = selfplay_noter(SELFPLAY_FILE)

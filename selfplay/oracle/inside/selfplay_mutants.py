@@ -1,9 +1,9 @@
 """Makes calls of a program's mutants, each in a process of its own that begins where the calls begin; part of the
 caller. `schema`, of an order: the names of the built-ins that mutants ask for."""
 
-ALL_MUTANTS_SECONDS, MUTANT_SECONDS, LOOPED, SHOWN_BY = 60, 10, 8, 3
+ALL_MUTANTS_SECONDS, MUTANT_SECONDS, LOOPED, SHOWN_BY, OF_LIMIT = 60, 10, 8, 3, 8
 """Seconds for all mutants together, after which the rest is not tried, and for one; the items of a loop that is cut
-short; how many of the calls that show a mutant are looked for."""
+short; how many of the calls that show a mutant are looked for; the part of a call's limit that a quick one takes."""
 
 
 class SelfplayLoading:
@@ -33,32 +33,33 @@ def selfplay_mutants(order, outcomes, space, say, asked):
     """Say for each of these mutants by which calls it shows, [] if by none; not at all if it was not tried.
 
     Twice no mutant is chosen first: calls that differ then do not count. `otherwise` shows a mutant that ends or holds
-    up its process, or that no call shows and that was `asked` for while the program was loaded."""
+    up its process, or, where `loading` counts, that no call shows and that was `asked` for while the program was
+    loaded."""
     import builtins
-    import hashlib
-    import json
     import time
 
     chosen, unusual, until = order["schema"][0], frozenset(order["unusual"]), time.monotonic() + ALL_MUTANTS_SECONDS
     calls = [(name, compile(source, "<stdin>", "eval")) for name, source in order["calls"]]
 
-    def digest(texts):
-        return hashlib.sha256(json.dumps(texts).encode("utf-8", "replace")).hexdigest()
-
-    def refuses(texts):
-        return type(texts[0]) is list and texts[0][:1] == ["raised"]
+    late = asked if order["loading"] else ()
 
     def every():
         setattr(builtins, chosen, 0)
-        every_texts = (outcomes(code, space) for _, code in calls)
-        return ["" if texts[0] == "selfplay: slow" else digest(texts) for texts in every_texts]
+        return [told(code) for _, code in calls]
+
+    def told(code):
+        """Nothing of a call that takes long: on a busy machine it may be stopped in any program."""
+        began = time.process_time()
+        texts = outcomes(code, space)
+        long = time.process_time() - began > order["seconds"] / OF_LIMIT
+        return "" if long or texts[0] == "selfplay: slow" else selfplay_digest(texts)
 
     def shown_by(number, known):
         setattr(builtins, chosen, number)
         found = []
         for (name, code), right in zip(calls, known):
             texts = outcomes(code, space)
-            if right and digest(texts) != right and not (name in unusual and refuses(texts)):
+            if right and selfplay_digest(texts) != right and not (name in unusual and selfplay_refuses(texts)):
                 found.append(name)
                 if len(found) == SHOWN_BY:
                     break
@@ -72,7 +73,18 @@ def selfplay_mutants(order, outcomes, space, say, asked):
         latest = min(until, time.monotonic() + MUTANT_SECONDS)
         if time.monotonic() < until:
             found = selfplay_apart(lambda number=number: shown_by(number, known), latest)
-            say("mutant/%d" % number, ["otherwise"] if found is None or (not found and number in asked) else found)
+            say("mutant/%d" % number, ["otherwise"] if found is None or (not found and number in late) else found)
+
+
+def selfplay_digest(texts):
+    import hashlib
+    import json
+
+    return hashlib.sha256(json.dumps(texts).encode("utf-8", "replace")).hexdigest()
+
+
+def selfplay_refuses(texts):
+    return type(texts[0]) is list and texts[0][:1] == ["raised"]
 
 
 def selfplay_apart(work, until):

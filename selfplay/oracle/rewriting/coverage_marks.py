@@ -1,24 +1,23 @@
 """Marks the places of a file that are new in a prediction: each notes that it ran, each new condition what it gave.
 
-New is a line, as Python writes it, that neither the original nor the buggy program has in a function of this name: code
-that is moved to another file is not new. A condition has two places, since code may also be chosen without a line of
-its own: `return x if usual else y`.
+What is new: `new_lines.py`. A condition has two places, since code may also be chosen without a line of its own:
+`return x if usual else y`.
 """
 
 import ast
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from selfplay.oracle.rewriting.python_trees import Function, is_text, loaded, parsed, source_of, unparsed
+from selfplay.oracle.rewriting.new_lines import Lines, fresh_lines
+from selfplay.oracle.rewriting.python_trees import is_text, loaded, parsed, source_of, unparsed
 
 MOST_SHOWN = 80
 """Characters of a place that are shown."""
 _UNSEEN = "in any test or on any hidden input"
 WHAT = {
     "": f"never ran {_UNSEEN}", "+": f"was never true {_UNSEEN}", "-": f"was never false {_UNSEEN}",
-    "?": "holds a choice that cannot be marked",
+    "?": "holds a choice that cannot be marked", "=": f"caught none of this very kind {_UNSEEN}",
 }  # fmt: skip
 _Condition = ast.Compare | ast.UnaryOp
 _SILENT = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Global, ast.Nonlocal, ast.Pass)
@@ -30,6 +29,7 @@ class Noters(NamedTuple):
 
     ran: str
     gave: str
+    caught: str
 
 
 @dataclass(frozen=True)
@@ -38,10 +38,6 @@ class Marked:
 
     text: str
     places: dict[str, str]
-
-
-Lines = Counter[tuple[str, str]]
-"""(the function or class around it, line) of lines, with their number."""
 
 
 def with_marks(path: str, text: str, known: Lines, noters: Noters, first: int = 0) -> Marked | None:
@@ -57,42 +53,6 @@ def with_marks(path: str, text: str, known: Lines, noters: Noters, first: int = 
     marks = _Marks(path, written.split("\n"), fresh, noters, first)
     marked = marks.visit(tree)
     return Marked(unparsed(marked), marks.places)
-
-
-def lines_of(text: str) -> Lines:
-    """The lines of a file, as Python writes them; none if it cannot be parsed. Raises `RecursionError`."""
-    tree = parsed(text)
-    return Counter(_lines(unparsed(tree))) if tree is not None else Counter()
-
-
-def fresh_lines(written: str, known: Lines) -> set[int]:
-    """The numbers of the lines that are not `known`."""
-    left, fresh = known.copy(), set[int]()
-    for number, line in enumerate(_lines(written), 1):
-        left[line] -= 1
-        if left[line] < 0:
-            fresh.add(number)
-    return fresh
-
-
-def _lines(written: str) -> list[tuple[str, str]]:
-    """(the function or class around it, line) of each line, in order."""
-    lines, tree = written.split("\n"), parsed(written)
-    around = [""] * len(lines)
-    for name, node in scopes(tree) if tree is not None else ():
-        for at in range(node.lineno - 1, min(node.end_lineno or node.lineno, len(lines))):
-            around[at] = name
-    return list(zip(around, lines, strict=True))
-
-
-def scopes(node: ast.AST, around: str = "") -> Iterator[tuple[str, Function | ast.ClassDef]]:
-    """Functions and classes by their path of names, the outer ones first."""
-    for child in ast.iter_child_nodes(node):
-        name = around
-        if isinstance(child, Function | ast.ClassDef):
-            name = f"{around}.{child.name}"
-            yield name, child
-        yield from scopes(child, name)
 
 
 @dataclass
@@ -137,10 +97,11 @@ class _Marks(ast.NodeTransformer):
     visit_While = visit_If
 
     def visit_ExceptHandler(self, node: ast.ExceptHandler) -> ast.AST:
-        """One that only lets the exception through does nothing."""
+        """One that only lets the exception through does nothing. What is broader than all that was caught was not
+        judged."""
         if len(node.body) == 1 and isinstance(node.body[0], ast.Raise) and node.body[0].exc is None:
             return node
-        mark = [self._ran(self._line(node))] if node.lineno in self.fresh else []
+        mark = [self._handled(node)] if node.lineno in self.fresh else []
         self.generic_visit(node)
         node.body = [*mark, *node.body]
         return node
@@ -177,19 +138,16 @@ class _Marks(ast.NodeTransformer):
         node.ifs = [self._gave(one) if one.lineno in self.fresh else self.visit(one) for one in node.ifs]
         return node
 
-    def visit_ListComp(self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp) -> ast.AST:
-        fresh, source = node.elt.lineno in self.fresh, _source(node.elt)
+    def visit_ListComp(self, node: ast.expr) -> ast.AST:
+        name = "value" if isinstance(node, ast.DictComp) else "elt"
+        item = getattr(node, name)
+        fresh, source = item.lineno in self.fresh, _source(item)
         self.generic_visit(node)
-        node.elt = self._after(node.elt, source) if fresh else node.elt
+        if fresh:
+            setattr(node, name, self._after(getattr(node, name), source))
         return node
 
-    visit_SetComp = visit_GeneratorExp = visit_ListComp
-
-    def visit_DictComp(self, node: ast.DictComp) -> ast.AST:
-        fresh, source = node.value.lineno in self.fresh, _source(node.value)
-        self.generic_visit(node)
-        node.value = self._after(node.value, source) if fresh else node.value
-        return node
+    visit_SetComp = visit_GeneratorExp = visit_DictComp = visit_ListComp
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
         fresh, source = node.lineno in self.fresh, _source(node)
@@ -228,6 +186,12 @@ class _Marks(ast.NodeTransformer):
 
     def _ran(self, source: str, sign: str = "") -> ast.stmt:
         return ast.Expr(self._call(source, sign))
+
+    def _handled(self, node: ast.ExceptHandler) -> ast.stmt:
+        if node.type is None:
+            return self._ran(self._line(node))
+        word = ast.Constant(self._place(self._line(node), "="))
+        return ast.Expr(ast.Call(loaded(self.noters.caught), [word, node.type], []))
 
     def _call(self, source: str, sign: str) -> ast.expr:
         return ast.Call(loaded(self.noters.ran), [ast.Constant(self._place(source, sign) + sign)], [])

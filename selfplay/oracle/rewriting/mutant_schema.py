@@ -33,7 +33,7 @@ class Mutant:
     """`node` is replaced by `by`, which shares nodes with it, or left out."""
 
     node: ast.AST
-    by: ast.expr | None
+    by: ast.expr | ast.stmt | None
     kind: str
 
     def words(self) -> str:
@@ -45,7 +45,7 @@ class Mutant:
 
 def planted(tree: ast.Module, mutants: Sequence[Mutant], first: int, names: SchemaNames) -> str:
     """The text of a tree with these mutants, numbered from `first` on. Raises `Unwritable`, and `RecursionError`."""
-    by_node = defaultdict[int, list[tuple[int, ast.expr | None]]](list)
+    by_node = defaultdict[int, list[tuple[int, ast.expr | ast.stmt | None]]](list)
     for number, one in enumerate(mutants, first):
         by_node[id(one.node)].append((number, deepcopy(one.by)))
     _Planter(by_node, names.chosen).visit(tree)
@@ -64,12 +64,15 @@ def without_effect(statement: ast.stmt, body: Sequence[ast.stmt], function: Func
     return False
 
 
-def own_expressions(statement: ast.stmt) -> Iterator[tuple[ast.expr, bool]]:
+def own_expressions(statement: ast.stmt, formatted: bool = False) -> Iterator[tuple[ast.expr, bool]]:
     """Each expression of a statement, not of those in it, with whether it decides something; without what is no value
-    (targets, annotations), what an assertion says, and f-strings, whose inside Python 3.11 cannot always write."""
+    (targets, annotations), what an assertion says, and f-strings, whose inside Python 3.11 cannot always write.
+    `formatted`: with f-strings, as wholes."""
     left: list[tuple[ast.AST, bool]] = [(statement, False)]
     while left:
         node, is_test = left.pop()
+        if isinstance(node, ast.JoinedStr) and formatted:
+            yield node, is_test
         if isinstance(node, ast.JoinedStr | Function | ast.ClassDef | ast.pattern) or _stored(node):
             continue
         if isinstance(node, ast.expr):
@@ -102,7 +105,7 @@ def _shown(node: ast.AST) -> str:
 class _Planter(ast.NodeTransformer):
     """Puts the mutants into a tree. `mutants`: by the `id` of their node, with their numbers."""
 
-    def __init__(self, mutants: dict[int, list[tuple[int, ast.expr | None]]], chosen: str) -> None:
+    def __init__(self, mutants: dict[int, list[tuple[int, ast.expr | ast.stmt | None]]], chosen: str) -> None:
         self._mutants, self._chosen = mutants, chosen
 
     def visit(self, node: ast.AST) -> ast.AST:
@@ -110,6 +113,10 @@ class _Planter(ast.NodeTransformer):
         made = self.generic_visit(node)
         for number, by in mutants:
             chosen = ast.Compare(ast.Name(self._chosen, ast.Load()), [ast.Eq()], [ast.Constant(number)])
-            left_out = ast.If(ast.UnaryOp(ast.Not(), chosen), [made], [])  # type: ignore[list-item]
-            made = left_out if by is None else ast.IfExp(chosen, by, made)  # type: ignore[arg-type]
+            if by is None:
+                made = ast.If(ast.UnaryOp(ast.Not(), chosen), [made], [])  # type: ignore[list-item]
+            elif isinstance(by, ast.stmt):
+                made = ast.If(chosen, [by], [made])  # type: ignore[list-item]
+            else:
+                made = ast.IfExp(chosen, by, made)  # type: ignore[arg-type]
         return made

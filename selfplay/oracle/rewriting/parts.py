@@ -13,8 +13,9 @@ from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
-from selfplay.oracle.rewriting.coverage_marks import Lines, fresh_lines, scopes
+from selfplay.oracle.rewriting.fixed_code import fixed_code
 from selfplay.oracle.rewriting.mutant_schema import Mutant, SchemaNames, own_expressions, planted, without_effect
+from selfplay.oracle.rewriting.new_lines import Lines, fresh_lines, scopes
 from selfplay.oracle.rewriting.python_trees import (
     Function,
     beginning,
@@ -26,17 +27,19 @@ from selfplay.oracle.rewriting.python_trees import (
     unparsed,
 )
 
-_SILENT = (Function, ast.ClassDef, ast.Import, ast.ImportFrom, ast.Global, ast.Nonlocal, ast.Pass)
+_SILENT = (Function, ast.ClassDef, ast.Global, ast.Nonlocal, ast.Pass)
 Sources = frozenset[tuple[str, str]]
 """(the function or class around it, source) of expressions."""
 
 
 @dataclass(frozen=True)
 class Parted:
-    """`text`: a file whose parts can be taken away. `words`: of each part, what it is then."""
+    """`text`: a file whose parts can be taken away. `words`: of each part, what it is then. `fixed`: what is new and
+    cannot be taken away, in words."""
 
     text: str
     words: tuple[str, ...]
+    fixed: tuple[str, ...] = ()
 
 
 def with_parts(text: str, lines: Lines, known: Sources, names: SchemaNames, first: int) -> Parted | None:
@@ -51,8 +54,8 @@ def with_parts(text: str, lines: Lines, known: Sources, names: SchemaNames, firs
     if tree is None:
         return None
     found = list(_parts(tree, fresh, known))
-    words = tuple(one.words() for one in found)
-    return Parted(planted(tree, found, first, names), words)
+    words, fixed = tuple(one.words() for one in found), tuple(fixed_code(tree, fresh))
+    return Parted(planted(tree, found, first, names), words, fixed)
 
 
 def without_part(text: str, name: str, number: int) -> str:
@@ -85,6 +88,8 @@ def _parts(tree: ast.Module, fresh: Set[int], known: Sources) -> Iterator[Mutant
                 if own and not isinstance(statement, _SILENT) and not is_text(statement):
                     if statement.lineno in fresh and not _stays(statement, body, function):
                         yield Mutant(statement, None, "statement")
+                    if isinstance(statement, ast.Assign) and statement.lineno in fresh:
+                        yield from _targets(statement)
                     yield from _within(statement, own, name, known)
 
 
@@ -94,12 +99,19 @@ def _stays(statement: ast.stmt, body: Sequence[ast.stmt], function: Function) ->
     return isinstance(statement, ast.Raise) or without_effect(statement, body, function)
 
 
+def _targets(statement: ast.Assign) -> Iterator[Mutant]:
+    """Without each of several targets (`a = b = 1`)."""
+    for one in statement.targets if len(statement.targets) > 1 else ():
+        rest = [other for other in statement.targets if other is not one]
+        yield Mutant(statement, ast.Assign(rest, statement.value, lineno=statement.lineno), "target")
+
+
 def _within(statement: ast.stmt, lines: Set[int], around: str, known: Sources) -> Iterator[Mutant]:
-    """Those of the expressions in these lines; what an error says is no answer."""
+    """Those of the expressions in these lines; what an error says is no answer (`fixed_code.py` looks at it)."""
     if isinstance(statement, ast.Raise | ast.Assert):
         return
     whole = statement.value if isinstance(statement, ast.Expr) else None  # without its parts it does nothing
-    for node, is_test in own_expressions(statement):
+    for node, is_test in own_expressions(statement, formatted=True):
         if node is not whole and node.lineno in lines and (around, source_of(node)) not in known:
             for by in [*_taken_apart(node), *(_truths(node) if is_test else ())]:
                 yield Mutant(node, by, "part")
@@ -117,6 +129,11 @@ def _taken_apart(node: ast.expr) -> Iterator[ast.expr]:
             for one in values:
                 rest = [other for other in values if other is not one]
                 yield rest[0] if len(rest) == 1 else ast.BoolOp(node.op, rest)
+        case ast.Compare(left=left, ops=[*ops], comparators=[*values]) if len(ops) > 1:
+            yield ast.Compare(left, ops[:-1], values[:-1])
+            yield ast.Compare(values[0], ops[1:], values[1:])
+        case ast.JoinedStr():
+            yield from _formatted(node)
         case ast.BinOp(left=left, right=right):
             yield from (left, right)
         case ast.UnaryOp(operand=operand):
@@ -128,11 +145,32 @@ def _taken_apart(node: ast.expr) -> Iterator[ast.expr]:
         case ast.Subscript():
             yield from _subscripts(node)
         case ast.List(elts=items) | ast.Tuple(elts=items) | ast.Set(elts=items):
-            for one in items if len(items) > 1 else ():
+            for one in items if len(items) > isinstance(node, ast.Set) else ():
                 yield _with(node, elts=[other for other in items if other is not one])
         case ast.Dict(keys=keys, values=values):
             for at in range(len(keys)):
                 yield ast.Dict([*keys[:at], *keys[at + 1 :]], [*values[:at], *values[at + 1 :]])
+
+
+def _formatted(node: ast.JoinedStr) -> Iterator[ast.expr]:
+    """Without each value, and with each part of a value taken away; what is inside is not replaced in its place, since
+    Python before 3.12 cannot always write that."""
+    for value in (one for one in node.values if isinstance(one, ast.FormattedValue)):
+        yield ast.JoinedStr([one for one in node.values if one is not value])
+        for inner in ast.walk(value.value):
+            if isinstance(inner, ast.expr):
+                yield from (_swapped(node, inner, by) for by in _taken_apart(inner))
+
+
+def _swapped(node: Any, old: ast.AST, new: ast.AST) -> Any:
+    """A copy of a tree with another node in the place of `old`."""
+    if isinstance(node, list):
+        return [_swapped(one, old, new) for one in node]
+    if node is old or not isinstance(node, ast.AST):
+        return new if node is old else node
+    made = copy(node)
+    vars(made).update({name: _swapped(value, old, new) for name, value in ast.iter_fields(node)})
+    return made
 
 
 def _calls(node: ast.Call) -> Iterator[ast.expr]:

@@ -15,8 +15,7 @@ from selfplay.scripted.edits.cuts import Cut, first_line, indent_of, last_line, 
 from selfplay.scripted.edits.names import CodeNames, Function, without_docstring
 from selfplay.scripted.injector.trims import trims
 
-MAX_RUN_LINES, MAX_RUN = 10, 2
-"""Lines and statements that are cut together: what somebody forgot is short."""
+MAX_RUN_LINES = 40
 
 
 def removal_cuts(function: Function, lines: Sequence[str]) -> list[Cut]:
@@ -59,7 +58,7 @@ def _run_cuts(
     """Remove neighbouring statements together, when nothing after them needs a name only they define."""
     for first in range(len(run)):
         start = with_comments(lines, first_line(run[first]))
-        for last in range(first, min(first + MAX_RUN, len(run))):
+        for last in range(first, len(run)):
             removed, end = run[first : last + 1], last_line(run[last])
             if end - start + 1 > MAX_RUN_LINES:
                 break

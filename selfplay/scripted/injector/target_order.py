@@ -9,9 +9,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol, TypeVar
 
 GOLDEN = (5**0.5 - 1) / 2
-SIZES = (2.6, 4.0)
-"""Powers of two between which the wanted number of changed lines is drawn: 6 to 16. To a reader who does not know where
-they come from, larger removals look like damage by a program (docs/bugs.md)."""
+SIZES = (3.5, 5.3)
+"""Powers of two between which the wanted number of changed lines is drawn: 11 to 40."""
 T = TypeVar("T")
 
 

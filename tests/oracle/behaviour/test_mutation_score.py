@@ -55,6 +55,13 @@ def test_each_mutant_is_told_with_the_calls_that_show_it(tmp_path: Path) -> None
     }  # fmt: skip
 
 
+def test_what_runs_while_the_program_is_loaded_shows_no_part_of_a_patch(tmp_path: Path) -> None:
+    """Of the original it may: there no mutant is chosen then."""
+    calls = [["a", "m.ok(1)"]]
+    found = recorded(tmp_path, calls, module=PROGRAM, mutants=[1, 9], loading=False)["mutant"]
+    assert found == {"mutant/1": '["a"]', "mutant/9": "[]"}
+
+
 def test_what_could_not_be_tried_counts_as_unseen() -> None:
     bench: Any = None
     mutants = Mutants(bench, {}, ("one", "two", "three"), {1: {"c1"}, 2: set()})

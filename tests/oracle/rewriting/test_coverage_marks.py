@@ -3,6 +3,7 @@
 import fnmatch
 import inspect
 import shlex
+import sys
 import textwrap
 from types import ModuleType
 from typing import Any
@@ -10,9 +11,10 @@ from typing import Any
 import pytest
 
 from selfplay.oracle import inside
-from selfplay.oracle.rewriting.coverage_marks import Lines, Marked, Noters, lines_of, with_marks
+from selfplay.oracle.rewriting.coverage_marks import Marked, Noters, with_marks
+from selfplay.oracle.rewriting.new_lines import Lines, lines_of
 
-NOTERS = Noters("ran", "gave")
+NOTERS = Noters("ran", "gave", "caught")
 OLD = '''
 def f(items):
     """The documentation."""
@@ -43,7 +45,11 @@ def played(made: Marked, name: str, *calls: tuple[Any, ...]) -> tuple[list[Any],
         ran(word + ("+" if value else "-"))
         return value
 
-    space: dict[str, Any] = {"ran": ran, "gave": gave}
+    def caught(word: str, kinds: Any) -> None:
+        if sys.exc_info()[0] in (kinds if isinstance(kinds, tuple) else (kinds,)):
+            ran(word + "=")
+
+    space: dict[str, Any] = {"ran": ran, "gave": gave, "caught": caught}
     exec(compile(made.text, "marked", "exec"), space)
     values, unseen = [space[name](*given) for given in calls], " in any test or on any hidden input"
     return values, [place.removeprefix("a.py: ").removesuffix(unseen) for place in left.values()]
@@ -62,10 +68,15 @@ def played(made: Marked, name: str, *calls: tuple[Any, ...]) -> tuple[list[Any],
     ("    while len(items) > 40:\n        items = items[1:]",
      ["`len(items) > 40` was never true", "`items = items[1:]` never ran"]),
     ("    for one in items[40:]:\n        items = []", ["`items = []` never ran"]),
-    ("    try:\n        items[2]\n    except IndexError:\n        pass", ["`except IndexError:` never ran"]),
+    ("    try:\n        items[2]\n    except IndexError:\n        pass",
+     ["`except IndexError:` caught none of this very kind"]),
     ("    try:\n        items[0]\n    except KeyError:\n        raise", []),
     ("    try:\n        items[0]\n    except KeyError:\n        raise ValueError",
-     ["`except KeyError:` never ran", "`raise ValueError` never ran"]),
+     ["`except KeyError:` caught none of this very kind", "`raise ValueError` never ran"]),
+    ("    try:\n        items[9]\n    except Exception:\n        items = items",
+     ["`except Exception:` caught none of this very kind"]),
+    ("    try:\n        items[9]\n    except (KeyError, IndexError):\n        items = items", []),
+    ("    try:\n        items[9]\n    except:\n        items = items", []),
     ("    other = lambda: 9", ["`lambda: 9` never ran"]),
     ("    def other():\n        return 9", ["`return 9` never ran"]),
     ("    assert len(items) < 40", []), ("    assert items[0] if items[9:] else items", ["`items[9:]` was never true"]),

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from selfplay.oracle.rewriting.coverage_marks import Lines, lines_of
 from selfplay.oracle.rewriting.mutant_schema import SchemaNames
+from selfplay.oracle.rewriting.new_lines import Lines, lines_of
 from selfplay.oracle.rewriting.parts import Sources, expressions_of, with_parts, without_part
 
 NAMES = SchemaNames("_odd_name", "_other_name")
@@ -34,7 +34,9 @@ def value(text: str, number: int, *given: Any) -> Any:
     ("x and x > 3", ["x > 3", "x"]), ("x + 1", ["x", "1"]), ("-x", ["x"]), ("1 if x else 2", ["1", "2"]),
     ("min(x, 40)", ["x", "40"]), ("x.strip()", ["x"]), ("sorted(x, reverse=True)", ["sorted(x)", "x"]),
     ("x[1:40]", ["x[:40]", "x[1:]"]), ("x[:]", []), ("x[0:]", []), ("(1, 2)[x > 3]", ["1", "2"]),
-    ("{1: 2, 3: 4}[x]", ["2", "4"]), ("[x, 1]", ["[1]", "[x]"]), ("[x]", []), ("f(*x)", []), ("x.y", []),
+    ("{1: 2, 3: 4}[x]", ["2", "4"]), ("[x, 1]", ["[1]", "[x]"]), ("[x]", ["[]"]), ("{x}", []),
+    ("1 < x < 9", ["1 < x", "x < 9"]),
+    ("a == b in c != d", ["a == b in c", "b in c != d"]), ("f(*x)", []), ("x.y", []),
 ], ids=lambda one: one if isinstance(one, str) else "")  # fmt: skip
 def test_an_expression_without_each_part(expression: str, without: list[str]) -> None:
     """The statement as a whole is a part, too; what its parts are made of are further ones."""
@@ -72,13 +74,26 @@ def test_what_the_original_has_is_no_new_part() -> None:
 
 
 @pytest.mark.parametrize("body", [
-    "pass", '"""It does nothing."""', "import os", "global y", "x: int", "return None", "return",
-    "def g():\n        pass", "y = f'{x + 1}'\n    del y",
+    "pass", '"""It does nothing."""', "global y", "x: int", "return None", "return",
+    "def g():\n        pass",
 ])  # fmt: skip
 def test_what_cannot_be_taken_away(body: str) -> None:
-    """Nothing changes without it; of an f-string, the whole statement is a part."""
-    _, words = parts(body)
-    assert [word for word in words if not word.startswith("without `y = ")] == []
+    """Nothing changes without it."""
+    assert parts(body)[1] == ()
+
+
+def test_parts_of_what_an_f_string_shows() -> None:
+    text, words = parts("return f'<{x + 1}>'")
+    assert words[1:] == ("`f'<>'` for `f'<{x + 1}>'`", "`f'<{x}>'` for `f'<{x + 1}>'`", "`f'<{1}>'` for `f'<{x + 1}>'`")
+    assert [value(text, number, 5) for number in range(5)] == ["<6>", None, "<>", "<5>", "<1>"]
+
+
+def test_each_of_several_targets_is_a_part() -> None:
+    text, words = parts("y = seen[0] = x + 1\n    return y")
+    kept = [0]
+    assert words[1:3] == ("`seen[0] = x + 1` for `y = seen[0] = x + 1`", "`y = x + 1` for `y = seen[0] = x + 1`")
+    assert value(text, 3, 5, kept) == 6 and kept == [0]
+    assert value(text, 0, 5, kept) == 6 and kept == [6]
 
 
 def test_an_error_that_is_raised_is_no_part() -> None:

@@ -1,0 +1,108 @@
+"""New code of which no part can be taken away while the program runs (`parts.py`), so that nobody can tell whether it
+is needed: a grade says so.
+
+A list of what may stand there, not of what may not: outside of functions plain values, in what is raised what names and
+shows them.
+"""
+
+import ast
+from collections.abc import Iterator, Set
+
+from selfplay.oracle.rewriting.inert import inert, own_names
+from selfplay.oracle.rewriting.python_trees import Function, source_of
+
+MOST_SHOWN = 60
+_SHOWING = frozenset(["type", "repr"])
+_OF_TEXTS = frozenset(["format", "join"])
+_EMPTY = (ast.List, ast.Tuple, ast.Set)
+_SCOPE = "binds a name elsewhere"
+_ALTERNATIVES = "is one of several patterns"
+_DEFAULT = "is no plain default"
+_RAISED = "runs code for what is raised"
+_OUTSIDE = "is more than a plain value outside of functions"
+_UNUSED = "is imported and not used"
+
+
+def fixed_code(tree: ast.Module, fresh: Set[int]) -> Iterator[str]:
+    """What stands in the fresh lines and cannot be taken away, in words."""
+    own = own_names(tree)
+    used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    for node in ast.walk(tree):
+        if getattr(node, "lineno", 0) in fresh:
+            yield from (f"`{_short(one)}` {why}" for one, why in _of(node, own))
+    for statement in _outside(tree):
+        if statement.lineno in fresh:
+            yield from _of_module(statement, used)
+
+
+def _of(node: ast.AST, own: frozenset[str]) -> Iterator[tuple[ast.AST, str]]:
+    match node:
+        case ast.Global() | ast.Nonlocal():
+            yield node, _SCOPE
+        case ast.MatchOr():
+            yield node, _ALTERNATIVES
+        case ast.Raise(exc=ast.expr() as raised):
+            words = [one.value for one in raised.keywords] if isinstance(raised, ast.Call) else []
+            told = [*raised.args, *words] if isinstance(raised, ast.Call) else [raised]
+            yield from ((one, _RAISED) for one in told if not _shows(one, own))
+        case ast.Lambda(args=given) | ast.FunctionDef(args=given) | ast.AsyncFunctionDef(args=given):
+            defaults = [one for one in (*given.defaults, *given.kw_defaults) if one is not None]
+            yield from ((one, _DEFAULT) for one in defaults if not _is_named(one))
+
+
+def _of_module(statement: ast.stmt, used: set[str]) -> Iterator[str]:
+    match statement:
+        case ast.Import(names=names) | ast.ImportFrom(names=names):
+            bound = {one.asname or one.name.partition(".")[0] for one in names}
+            if not bound & used and getattr(statement, "module", "") != "__future__":
+                yield f"`{_short(statement)}` {_UNUSED}"
+        case ast.Assign(value=value) | ast.AnnAssign(value=ast.expr() as value):
+            if not _is_plain(value):
+                yield f"`{_short(statement)}` {_OUTSIDE}"
+
+
+def _outside(node: ast.AST) -> Iterator[ast.stmt]:
+    """The statements of a module and of its classes."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.stmt):
+            yield child
+            if not isinstance(child, Function):
+                yield from _outside(child)
+
+
+def _is_plain(node: ast.expr) -> bool:
+    """A constant, a name, something empty, or what a call makes of these."""
+    if isinstance(node, ast.Call):
+        return all(map(_is_plain, [*node.args, *(one.value for one in node.keywords)]))
+    empty = (isinstance(node, _EMPTY) and not node.elts) or (isinstance(node, ast.Dict) and not node.keys)
+    return empty or _is_named(node)
+
+
+def _is_named(node: ast.expr) -> bool:
+    """A constant or a name: nothing that is made once and could keep anything."""
+    if isinstance(node, ast.UnaryOp):
+        return _is_named(node.operand)
+    return _is_named(node.value) if isinstance(node, ast.Attribute) else isinstance(node, ast.Constant | ast.Name)
+
+
+def _shows(node: ast.expr, own: frozenset[str]) -> bool:
+    """Whether it only shows values, as the words of an error do."""
+    calls = [one for one in ast.walk(node) if isinstance(one, ast.Call)]
+    plain = {id(one) for one in calls if _names_or_formats(one, own)}
+    return all(id(one) in plain or inert(ast.Call(one.func, [], []), own) for one in calls) and not any(
+        isinstance(one, ast.Await | ast.Yield | ast.YieldFrom | ast.NamedExpr) for one in ast.walk(node)
+    )
+
+
+def _names_or_formats(call: ast.Call, own: frozenset[str]) -> bool:
+    match call.func:
+        case ast.Name(id=name):
+            return name in _SHOWING and name not in own
+        case ast.Attribute(value=ast.Constant(value=str()), attr=name):
+            return name in _OF_TEXTS
+    return False
+
+
+def _short(node: ast.AST) -> str:
+    text = source_of(node) if isinstance(node, ast.expr) else ast.unparse(node)
+    return " ".join(text.split())[:MOST_SHOWN]

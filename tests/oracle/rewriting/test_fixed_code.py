@@ -1,0 +1,52 @@
+"""What is new and cannot be taken away while the program runs."""
+
+import ast
+
+import pytest
+
+from selfplay.oracle.rewriting.fixed_code import fixed_code
+
+
+def fixed(text: str) -> list[str]:
+    tree = ast.parse(text)
+    return list(fixed_code(tree, set(range(1, 99))))
+
+
+@pytest.mark.parametrize("text", [
+    "X = 1\n", "X = -1\n", "X: int = 3\n", "X = other\n", "X = a.b\n", "X = []\nY = {}\nZ = ()\n", "X = object()\n",
+    "import re\nX = re.compile('a+', flags=0)\n", "from __future__ import annotations\n", "import os\nX = os\n",
+    "def f(x, y=1, *, z=None, w=Y):\n    return lambda a=x: a\n", "class A:\n    x = 1\n",
+    "def f(x):\n    raise ValueError(f'{x!r} is {type(x).__name__}, not {len(x)}')\n", "def f(x):\n    raise\n",
+    "def f(x):\n    raise Own('{} of {}'.format(x.a, x[1]), code=3) from x\n",
+    "def f(x):\n    raise KeyError(', '.join(sorted(x)))\n", "def f(x):\n    raise KeyError('%s' % (x,))\n",
+    "def f(x):\n    t = (1, 2)\n    return [lambda: t, min(x, 3)]\n",
+    "def f(x):\n    match x:\n        case 1:\n            return 2\n",
+])  # fmt: skip
+def test_what_may_stand_there(text: str) -> None:
+    assert fixed(text) == []
+
+
+@pytest.mark.parametrize(("text", "said"), [
+    ("X = (1, 2)\n", "`X = (1, 2)` is more than a plain value outside of functions"),
+    ("f = lambda x: x[:40]\n", "`f = lambda x: x[:40]` is more than a plain value outside of functions"),
+    ("class A:\n    x = {1: 2}\n", "`x = {1: 2}` is more than a plain value outside of functions"),
+    ("if 1:\n    X = 1 + 2\n", "`X = 1 + 2` is more than a plain value outside of functions"),
+    ("X = frozenset([1])\n", "`X = frozenset([1])` is more than a plain value outside of functions"),
+    ("import this\n", "`import this` is imported and not used"),
+    ("from a import b as c\nb\n", "`from a import b as c` is imported and not used"),
+    ("def f(x):\n    global y\n", "`global y` binds a name elsewhere"),
+    ("def f(x):\n    def g(y=min(x, 3)):\n        pass\n", "`min(x, 3)` is no plain default"),
+    ("f = g(lambda y=[1]: y)\n", "`[1]` is no plain default"),
+    ("def f(x):\n    raise LookupError(x.clear())\n", "`x.clear()` runs code for what is raised"),
+    ("def f(x):\n    raise LookupError(f'{x.pop()}')\n", "`f'{x.pop()}'` runs code for what is raised"),
+    ("def f(x):\n    raise LookupError(y := 1)\n", "`y := 1` runs code for what is raised"),
+    ("def repr(x):\n    raise LookupError(repr(x))\n", "`repr(x)` runs code for what is raised"),
+    ("def f(x):\n    match x:\n        case 1 | 2:\n            return 2\n", "`1 | 2` is one of several patterns"),
+])  # fmt: skip
+def test_what_cannot_be_taken_away(text: str, said: str) -> None:
+    assert said.replace("(y := 1)", "y := 1") in [one.replace("(y := 1)", "y := 1") for one in fixed(text)]
+
+
+def test_only_new_lines_count() -> None:
+    tree = ast.parse("X = (1, 2)\nY = (3, 4)\n")
+    assert list(fixed_code(tree, {2})) == ["`Y = (3, 4)` is more than a plain value outside of functions"]
