@@ -12,13 +12,13 @@ from selfplay.oracle.rewriting.inert import inert, own_names
 from selfplay.oracle.rewriting.python_trees import Function, source_of
 
 MOST_SHOWN = 60
-_SHOWING = frozenset(["type", "repr"])
+_SHOWING = frozenset(["type", "repr", "isinstance", "issubclass", "callable", "hasattr", "all", "any"])
 _OF_TEXTS = frozenset(["format", "join"])
 _EMPTY = (ast.List, ast.Tuple, ast.Set)
 _SCOPE = "binds a name elsewhere"
 _ALTERNATIVES = "is one of several patterns"
 _DEFAULT = "is no plain default"
-_RAISED = "runs code for what is raised"
+_RAISED, _ASSERTED = "runs code for what is raised", "runs code for an assertion, which may be left out (`python -O`)"
 _OUTSIDE = "is more than a plain value outside of functions"
 _UNUSED = "is imported and not used"
 
@@ -45,6 +45,8 @@ def _of(node: ast.AST, own: frozenset[str]) -> Iterator[tuple[ast.AST, str]]:
             words = [one.value for one in raised.keywords] if isinstance(raised, ast.Call) else []
             told = [*raised.args, *words] if isinstance(raised, ast.Call) else [raised]
             yield from ((one, _RAISED) for one in told if not _shows(one, own))
+        case ast.Assert(test=test) if not _shows(test, own):
+            yield test, _ASSERTED
         case ast.Lambda(args=given) | ast.FunctionDef(args=given) | ast.AsyncFunctionDef(args=given):
             defaults = [one for one in (*given.defaults, *given.kw_defaults) if one is not None]
             yield from ((one, _DEFAULT) for one in defaults if not _is_named(one))

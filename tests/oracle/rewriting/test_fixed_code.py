@@ -19,6 +19,7 @@ def fixed(text: str) -> list[str]:
     "def f(x):\n    raise ValueError(f'{x!r} is {type(x).__name__}, not {len(x)}')\n", "def f(x):\n    raise\n",
     "def f(x):\n    raise Own('{} of {}'.format(x.a, x[1]), code=3) from x\n",
     "def f(x):\n    raise KeyError(', '.join(sorted(x)))\n", "def f(x):\n    raise KeyError('%s' % (x,))\n",
+    "def f(x):\n    assert isinstance(x, int) and len(x.y) > 1, str(x)\n",
     "def f(x):\n    t = (1, 2)\n    return [lambda: t, min(x, 3)]\n",
     "def f(x):\n    match x:\n        case 1:\n            return 2\n",
 ])  # fmt: skip
@@ -41,6 +42,8 @@ def test_what_may_stand_there(text: str) -> None:
     ("def f(x):\n    raise LookupError(f'{x.pop()}')\n", "`f'{x.pop()}'` runs code for what is raised"),
     ("def f(x):\n    raise LookupError(y := 1)\n", "`y := 1` runs code for what is raised"),
     ("def repr(x):\n    raise LookupError(repr(x))\n", "`repr(x)` runs code for what is raised"),
+    ("def f(x):\n    assert x.append(1) is None\n",
+     "`x.append(1) is None` runs code for an assertion, which may be left out (`python -O`)"),
     ("def f(x):\n    match x:\n        case 1 | 2:\n            return 2\n", "`1 | 2` is one of several patterns"),
 ])  # fmt: skip
 def test_what_cannot_be_taken_away(text: str, said: str) -> None:
