@@ -31,7 +31,7 @@ from selfplay.rollout import players
 from selfplay.rollout.players import Player
 from selfplay.sandbox import open_backend
 
-MEMBERS, ATTEMPTS, AT_ONCE = 8, 12, 16
+MEMBERS, ATTEMPTS, AT_ONCE = 6, 6, 16
 """Injections, attempts at each of two bugs, and how many episodes play at a time."""
 SETTINGS = (
     "steps=1", f"injector.members={MEMBERS}", f"solver.attempts={ATTEMPTS}", f"play.episodes={AT_ONCE}", "workers=2",
