@@ -85,13 +85,10 @@ def test_every_install_command_in_the_documents_names_this_distribution() -> Non
 
 def test_five_rooms_alone_may_know_a_training_stack() -> None:
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
-    (one,) = (
-        each
-        for each in contracts
-        if "torch" in each.get("forbidden_modules", ()) and each["source_modules"] == ["selfplay"]
-    )
-    rooms = {line.partition(".* -> ")[0] for line in one["ignore_imports"]}
-    assert rooms == {f"selfplay.{room}" for room in ("rl.loss", "update.step", "train", "policies", "cluster")}
+    (one,) = (each for each in contracts if each["type"] == "protected")
+    assert {"torch", "ray", "vllm", "transformers"} == {*one["protected_modules"]}
+    rooms = {f"selfplay.{room}" for room in ("rl.loss", "update.step", "train", "policies", "cluster")}
+    assert {*one["allowed_importers"]} == rooms
 
 
 @pytest.mark.slow

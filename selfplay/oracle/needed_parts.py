@@ -12,13 +12,11 @@ from selfplay.oracle.added_code import added_code, known_expressions, known_line
 from selfplay.oracle.behaviour.call_runner import Additions, Called
 from selfplay.oracle.layers import Layer
 from selfplay.oracle.rewriting.mutant_schema import SchemaNames
-from selfplay.oracle.rewriting.parts import with_parts, without_part
+from selfplay.oracle.rewriting.parts import MOST_PARTS, with_parts, without_part
 from selfplay.oracle.rewriting.secret_names import secret_names
 from selfplay.oracle.screening.screen import ChangedFiles
 from selfplay.oracle.trial import Trial
 
-MOST_PARTS = 200
-"""A prediction with more parts is weakly assured."""
 MOST_TRIED = 4
 """Parts without which all calls are answered as before, and the tests are run: each costs a run. One that has more is
 weakly assured."""
@@ -40,7 +38,7 @@ class PartedCode:
 
 
 def parted_code(files: ChangedFiles) -> PartedCode | None:
-    """The new code of a prediction in parts; None if it cannot be parted."""
+    """The new code of a prediction in parts; None if it has too many, or cannot be taken apart."""
     one, other = secret_names(2, "\n".join(files.after.values()))
     names, made = SchemaNames(f"_{one}", f"_{other}"), dict[str, str]()
     words, fixed = list[str](), list[str]()
@@ -48,7 +46,7 @@ def parted_code(files: ChangedFiles) -> PartedCode | None:
         lines, known = known_lines(files), known_expressions(files)
         for path, text in added_code(files).items():
             parted = with_parts(text, lines, known, names, len(words) + 1)
-            if parted is None:
+            if parted is None or parted.too_many or len(words) + len(parted.words) > MOST_PARTS:
                 return None
             made |= {path: parted.text} if parted.words else {}
             words += parted.words
@@ -65,8 +63,8 @@ def needed_parts(
     `make`: makes the calls that judge the prediction, with files in place of its own and `planted` in them; `tests`:
     runs its tests so, of which it passes those that are `wanted`. Raises `SandboxError`."""
     code = parted_code(files)
-    if code is None or len(code.words) > MOST_PARTS:
-        why = f"its new code has {len(code.words)} parts" if code else "its new code cannot be taken apart"
+    if code is None:
+        why = f"its new code cannot be taken apart, or has more than {MOST_PARTS} parts"
         return layers.unavailable("parts", why), 0.0
     if code.fixed:
         return layers.unavailable("parts", f"{code.fixed[0]}: no part of it can be taken away"), 0.0

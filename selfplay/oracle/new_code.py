@@ -115,6 +115,7 @@ class NewCode:
             return Called()
         calls = joined(joined(known.calls, known.guards.calls), known.further.calls)
         caller = Caller(self.backend, self.task, self.order.seconds, self.limits, read=read)
+        planted = replace(planted, unusual=known.further.unusual)
         return caller.make(calls, self.order.diffs, files=_written(files), planted=planted)
 
     def _tests(self, files: Mapping[str, str], read: tuple[str, ...] = ()) -> Trial:

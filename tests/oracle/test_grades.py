@@ -23,7 +23,7 @@ def test_a_weak_grade_is_counted_or_refused() -> None:
     assert settled(WEAKLY, "count") == WEAKLY and WEAKLY.resolved
     refused = settled(WEAKLY, "refuse")
     assert (refused.resolved, refused.reason) == (False, "weak")
-    assert refused.detail == "only weakly assured: scope: it changes something else"
+    assert refused.detail == "only weakly assured: parts: it changes something else"
     assert refused.weaknesses == WEAKLY.weaknesses and refused.to_json()["assurance"] == "weak"
 
 

@@ -11,6 +11,7 @@ import ast
 from collections.abc import Iterator, Sequence, Set
 from copy import copy
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from selfplay.oracle.rewriting.fixed_code import fixed_code
@@ -32,14 +33,21 @@ Sources = frozenset[tuple[str, str]]
 """(the function or class around it, source) of expressions."""
 
 
+MOST_PARTS, MOST_NODES, LONGEST_KNOWN = 200, 100_000, 400
+"""How many parts are taken away at most, and of how many nodes what stands in their place is; characters of an
+expression that may be known: a longer one is not compared, since the text is anybody's and expressions are in each
+other."""
+
+
 @dataclass(frozen=True)
 class Parted:
     """`text`: a file whose parts can be taken away. `words`: of each part, what it is then. `fixed`: what is new and
-    cannot be taken away, in words."""
+    cannot be taken away, in words. With `too_many` parts none of them is there."""
 
-    text: str
-    words: tuple[str, ...]
+    text: str = ""
+    words: tuple[str, ...] = ()
     fixed: tuple[str, ...] = ()
+    too_many: bool = False
 
 
 def with_parts(text: str, lines: Lines, known: Sources, names: SchemaNames, first: int) -> Parted | None:
@@ -53,7 +61,12 @@ def with_parts(text: str, lines: Lines, known: Sources, names: SchemaNames, firs
     fresh, tree = fresh_lines(written, lines), parsed(written)
     if tree is None:
         return None
-    found = list(_parts(tree, fresh, known))
+    found, nodes = list[Mutant](), 0
+    for one in _parts(tree, fresh, known):
+        found.append(one)
+        nodes += sum(1 for _ in ast.walk(one.by)) if one.by else 0
+        if len(found) > MOST_PARTS or nodes > MOST_NODES:
+            return Parted(too_many=True)
     words, fixed = tuple(one.words() for one in found), tuple(fixed_code(tree, fresh))
     return Parted(planted(tree, found, first, names), words, fixed)
 
@@ -70,12 +83,18 @@ def without_part(text: str, name: str, number: int) -> str:
 def expressions_of(text: str) -> Sources:
     """The expressions in the functions of a file; none if it cannot be parsed. Raises `RecursionError`."""
     tree = parsed(text)
+    tree = parsed(unparsed(tree)) if tree is not None else None
     return frozenset() if tree is None else frozenset(
         (name, source_of(node))
         for name, function in scopes(tree)
         for node in ast.walk(function)
-        if isinstance(node, ast.expr)
+        if isinstance(node, ast.expr) and _is_short(node)
     )  # fmt: skip
+
+
+def _is_short(node: ast.expr) -> bool:
+    """Of a tree that Python wrote, where an expression is on one line."""
+    return (node.end_col_offset or 0) - node.col_offset <= LONGEST_KNOWN
 
 
 def _parts(tree: ast.Module, fresh: Set[int], known: Sources) -> Iterator[Mutant]:
@@ -112,8 +131,10 @@ def _within(statement: ast.stmt, lines: Set[int], around: str, known: Sources) -
         return
     whole = statement.value if isinstance(statement, ast.Expr) else None  # without its parts it does nothing
     for node, is_test in own_expressions(statement, formatted=True):
-        if node is not whole and node.lineno in lines and (around, source_of(node)) not in known:
-            for by in [*_taken_apart(node), *(_truths(node) if is_test else ())]:
+        if node is whole or node.lineno not in lines:
+            continue
+        if not (_is_short(node) and (around, source_of(node)) in known):
+            for by in chain(_taken_apart(node), _truths(node) if is_test else ()):
                 yield Mutant(node, by, "part")
 
 

@@ -2,6 +2,8 @@
 
 import ast
 import builtins
+import contextlib
+import time
 from typing import Any
 
 import pytest
@@ -119,3 +121,15 @@ def test_parts_are_numbered_over_all_files_and_asked_for_by_the_drawn_name() -> 
 
 def test_what_is_no_python_has_no_parts() -> None:
     assert with_parts("def f(:\n", Lines(), NOTHING, NAMES, 1) is None and expressions_of("def f(:\n") == NOTHING
+
+
+@pytest.mark.parametrize("expression", [
+    "f'" + "{x}" * 3000 + "'", " + ".join("x" * 4000), "[" + ", ".join("x" * 20_000) + "]", " and ".join("x" * 5000),
+    "x" + ".a(1)" * 200, "x" + "".join(f".a({'y' * 5000})" for _ in range(200)),
+    "[" + ", ".join(f"[{', '.join('x' * 2000)}]" for _ in range(50)) + "]",
+], ids=["f-string", "sum", "list", "and", "chain", "long chain", "lists"])  # fmt: skip
+def test_what_anybody_wrote_costs_seconds_at_most(expression: str) -> None:
+    text, began = f"def f(x):\n    return {expression}\n", time.process_time()
+    with contextlib.suppress(RecursionError):
+        with_parts(text, Lines(), expressions_of(text.replace("def f", "def g")), NAMES, 1)
+    assert time.process_time() - began < 5
