@@ -18,7 +18,8 @@ from selfplay.oracle.trial import Trial
 
 FIRST = "    base, rest = divmod"
 UNNEEDED = {
-    "a limit": (MONEY.replace("in range(parts)]", "in range(min(parts, 10**12))]"), "`parts` for `min(parts, 10 ** 12)`"),
+    "a limit": (MONEY.replace("in range(parts)]", "in range(min(parts, 10**12))]"),
+                "`parts` for `min(parts, 10 ** 12)`"),
     "memory": (MONEY.replace(FIRST, f"    share.__dict__.setdefault('seen', []).append(amount)\n{FIRST}"),
                "without `share.__dict__.setdefault('seen', []).append(amount)`"),
     "a choice by index": (MONEY.replace(FIRST, f"    amount = [amount, 0][amount // 10**12 == 7]\n{FIRST}"),
