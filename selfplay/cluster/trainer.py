@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 import ray
 
-from selfplay.cluster.actor_calls import ActorLost, all_of, answered
+from selfplay.cluster.actor_calls import LOOK_EVERY, ActorLost, all_of, answered
 from selfplay.cluster.errors import ClusterError
 from selfplay.errors import SelfplayError
 from selfplay.policies.rendezvous import Fact, Rendezvous
@@ -122,6 +122,7 @@ class RemoteLearner:
                 await self.close()
                 if not left:
                     raise ClusterError(f"the trainer cannot be started: {error}", MEMORY) from error
+                await asyncio.sleep(LOOK_EVERY)  # a node that was lost is told to be there for a moment
         if len(set(versions)) > 1:
             raise ClusterError(
                 f"the trainer's ranks found checkpoints of different steps: {versions}",
