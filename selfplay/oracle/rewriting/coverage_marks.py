@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from selfplay.oracle.rewriting.new_lines import Lines, fresh_lines
-from selfplay.oracle.rewriting.python_trees import is_text, loaded, parsed, source_of, unparsed
+from selfplay.oracle.rewriting.new_lines import Lines, written
+from selfplay.oracle.rewriting.python_trees import is_text, loaded, source_of, unparsed
 
 MOST_SHOWN = 80
 """Characters of a place that are shown."""
@@ -43,14 +43,11 @@ class Marked:
 def with_marks(path: str, text: str, known: Lines, noters: Noters, first: int = 0) -> Marked | None:
     """A file with marks at all places that are not `known`; None if it cannot be parsed. `first`: the number of its
     first place. Raises `RecursionError` for a file that is nested too deeply, or cannot be written."""
-    tree = parsed(text)
-    if tree is None:
+    found = written(text, known)
+    if found is None:
         return None
-    written = unparsed(tree)
-    fresh, tree = fresh_lines(written, known), parsed(written)
-    if tree is None:
-        return None
-    marks = _Marks(path, written.split("\n"), fresh, noters, first)
+    tree, lines, fresh = found
+    marks = _Marks(path, lines, fresh, noters, first)
     marked = marks.visit(tree)
     return Marked(unparsed(marked), marks.places)
 

@@ -11,6 +11,15 @@ Lines = Counter[tuple[str, str]]
 """(the function or class around it, line) of lines, with their number."""
 
 
+def written(text: str, known: Lines) -> tuple[ast.Module, list[str], set[int]] | None:
+    """(the tree of a file as Python writes it, its lines, the numbers of those that are not `known`); None if it cannot
+    be parsed. Raises `RecursionError` for a file that is nested too deeply, or cannot be written."""
+    tree = parsed(text)
+    anew = unparsed(tree) if tree is not None else ""
+    tree = parsed(anew) if tree is not None else None
+    return None if tree is None else (tree, anew.split("\n"), fresh_lines(anew, known))
+
+
 def lines_of(text: str) -> Lines:
     """The lines of a file, as Python writes them; none if it cannot be parsed. Raises `RecursionError`."""
     tree = parsed(text)

@@ -16,7 +16,7 @@ from typing import Any
 
 from selfplay.oracle.rewriting.fixed_code import fixed_code
 from selfplay.oracle.rewriting.mutant_schema import Mutant, SchemaNames, own_expressions, planted, without_effect
-from selfplay.oracle.rewriting.new_lines import Lines, fresh_lines, scopes
+from selfplay.oracle.rewriting.new_lines import Lines, scopes, written
 from selfplay.oracle.rewriting.python_trees import (
     Function,
     beginning,
@@ -54,13 +54,10 @@ def with_parts(text: str, lines: Lines, known: Sources, names: SchemaNames, firs
     """A file with a mutant for each part that is in none of these `lines` and `known` expressions, numbered from
     `first` on; None if it cannot be parsed. Raises `RecursionError` for one nested too deeply, or that cannot be
     written."""
-    tree = parsed(text)
-    if tree is None:
+    anew = written(text, lines)
+    if anew is None:
         return None
-    written = unparsed(tree)
-    fresh, tree = fresh_lines(written, lines), parsed(written)
-    if tree is None:
-        return None
+    tree, _, fresh = anew
     found, nodes = list[Mutant](), 0
     for one in _parts(tree, fresh, known):
         found.append(one)
