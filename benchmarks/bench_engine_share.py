@@ -3,7 +3,7 @@
 A trained 135M model plays one step of `tiny_cpu` under vLLM: injections on a real repository with their checks,
 attempts with their grades. Then the bare engine gets the very same prompts and samples as many tokens for each: every
 prompt as soon as the one before it in its episode is answered, as many episodes at a time, and nothing else to do. On a
-CPU the engine shares its cores with the sandboxes, which a GPU does not: both figures are there.
+CPU the engine shares its cores with the sandboxes, which a GPU does not.
 
 `.venv-models/bin/python -m benchmarks.bench_engine_share MODEL BUGS [--json]`, MODEL: a model after a cold start
 (`runs/train-demo-cold-1` of `make train-demo`), BUGS: a run's folder (`runs/train-demo-first`).

@@ -109,9 +109,8 @@ class _Paths:
         every = list(_own(nodes))
         state |= self._all(one.target.id for one in every if isinstance(one, ast.NamedExpr))
         again = {one.target for one in every if isinstance(one, ast.AugAssign)}
-        for one in every:
-            if isinstance(one, ast.Name) and (isinstance(one.ctx, ast.Load) or one in again):
-                self.unbound |= {one.id} if self._bits.get(one.id, 0) & ~state else set()
+        names = (one for one in every if isinstance(one, ast.Name) and (isinstance(one.ctx, ast.Load) or one in again))
+        self.unbound |= {one.id for one in names if self._bits.get(one.id, 0) & ~state}
         return state
 
     def _all(self, names: Iterator[str] | Sequence[str]) -> int:

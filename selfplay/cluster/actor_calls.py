@@ -14,6 +14,8 @@ T = TypeVar("T")
 CLOSE_SECONDS = 60.0
 LOOK_EVERY = 1.0
 """Seconds between two checks of an actor."""
+FAILURES = 5
+"""How often in a row one actor may fail or die while it starts, or in one step, before the run ends."""
 
 
 class ActorLost(Exception):

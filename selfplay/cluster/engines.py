@@ -13,7 +13,7 @@ from typing import Any, cast
 import ray
 
 from selfplay.agent.model import ModelError, Sample, Sampling, TokenModel
-from selfplay.cluster.actor_calls import LOOK_EVERY, ActorAway, ActorLost, all_of, answered, ended
+from selfplay.cluster.actor_calls import FAILURES, LOOK_EVERY, ActorAway, ActorLost, all_of, answered, ended
 from selfplay.cluster.engine import EngineFacts, NotReady, State
 from selfplay.cluster.errors import RESUMES, ClusterError
 from selfplay.cluster.weights import Folder, Weights, Writes
@@ -26,8 +26,6 @@ AWAY_SECONDS = 3600.0
 """How long an engine may take to be placed at first, and how long all engines may be away."""
 SAMPLE_SECONDS = 3600.0
 """The time limit of an answer."""
-FAILURES = 5
-"""Failures of one engine in a row that end the run."""
 NO_ENGINE = 900.0
 """Seconds for which an episode looks for a ready engine."""
 

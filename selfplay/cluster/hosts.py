@@ -12,7 +12,7 @@ from typing import Any
 import ray
 
 from selfplay.artifact.reading import read_below
-from selfplay.cluster.actor_calls import LOOK_EVERY, ActorAway, ActorLost, all_of, answered, ended
+from selfplay.cluster.actor_calls import FAILURES, LOOK_EVERY, ActorAway, ActorLost, all_of, answered, ended
 from selfplay.cluster.errors import RESUMES, ClusterError
 from selfplay.cluster.host import MOST_BUGS, BugFiles, NotOpened, OpenRuns
 from selfplay.cluster.seats import EpisodeSlots
@@ -25,8 +25,6 @@ from selfplay.sandbox import Cause, SandboxLost
 
 OPEN_SECONDS = 7200.0
 """How long a host may take to open."""
-TRIES = 5
-"""How often a host may die while it opens."""
 MOST_BYTES = 64 << 20
 
 
@@ -73,7 +71,7 @@ class Hosts:
             except ActorLost as error:
                 died += there or not isinstance(error, ActorAway)
                 alone = len(self._seats.away) in (0, len(self.actors))
-                if died >= TRIES or (alone and asyncio.get_running_loop().time() > until):
+                if died >= FAILURES or (alone and asyncio.get_running_loop().time() > until):
                     raise ClusterError(f"host {number} cannot be opened: {error}", RESUMES) from error
                 await asyncio.sleep(LOOK_EVERY)
                 continue

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 import ray
 
-from selfplay.cluster.actor_calls import LOOK_EVERY, ActorLost, all_of, answered
+from selfplay.cluster.actor_calls import FAILURES, LOOK_EVERY, ActorLost, all_of, answered
 from selfplay.cluster.errors import ClusterError
 from selfplay.errors import SelfplayError
 from selfplay.policies.rendezvous import Fact, Rendezvous
@@ -21,8 +21,6 @@ from selfplay.update.batch.figures import UpdateFigures
 log = logging.getLogger(__name__)
 OPEN_SECONDS, LEARN_SECONDS, SEND_SECONDS = 3600.0, 6 * 3600.0, 600.0
 MEMORY = "Is there enough memory? `--plan` shows what it needs. The same command resumes."
-TRIES = 5
-"""How often in a row the trainer may die while it starts, and in one step."""
 
 
 class RayLearner(Protocol):
@@ -113,7 +111,7 @@ class RemoteLearner:
 
     async def open(self) -> None:
         """Start the ranks, again if one dies meanwhile. Raises the learner's errors, and `ClusterError`."""
-        for left in range(TRIES - 1, -1, -1):
+        for left in range(FAILURES - 1, -1, -1):
             try:
                 versions = await self._opened()
                 break
@@ -173,13 +171,13 @@ class RemoteLearner:
 
     async def _again(self, what: str, *given: Any) -> Any:
         """A call on all ranks, repeated after restarting ranks that died. Raises `ClusterError`."""
-        for left in range(TRIES - 1, -1, -1):
+        for left in range(FAILURES - 1, -1, -1):
             try:
                 return (await self._all(what, *given, seconds=LEARN_SECONDS))[0]
             except ActorLost as error:
                 log.warning("the trainer was lost: %s; it is restarted", error)
                 if not left:
-                    raise ClusterError(f"the trainer died {TRIES} times in a row: {error}", MEMORY) from error
+                    raise ClusterError(f"the trainer died {FAILURES} times in a row: {error}", MEMORY) from error
             await self._restarted()
 
     async def _restarted(self) -> None:

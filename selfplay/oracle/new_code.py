@@ -27,7 +27,7 @@ from selfplay.oracle.layers import Doubt, Layer
 from selfplay.oracle.needed_parts import needed_parts
 from selfplay.oracle.rewriting.coverage_marks import Marked, Noters, with_marks
 from selfplay.oracle.rewriting.patch_scope import beyond
-from selfplay.oracle.rewriting.python_trees import beginning, parsed, unparsed
+from selfplay.oracle.rewriting.python_trees import begun_with
 from selfplay.oracle.rewriting.secret_names import secret_names
 from selfplay.oracle.screening.screen import ChangedFiles, changed_files
 from selfplay.oracle.trial import Trial, TrialOrder, run_trial
@@ -192,11 +192,7 @@ def _noting(marked: Marked, noters: Noters, record: str) -> str:
     """The marked file, with the functions that its marks call."""
     source = f"SELFPLAY_FILE = {record!r}\n{inside.text('selfplay_covered.py')}"
     prelude = inside.apart(source, "covered", dict(zip(noters, _NOTING, strict=True)))
-    tree = parsed(marked.text)
-    assert tree is not None, "it was written by Python"
-    at = beginning(tree)
-    tree.body[at:at] = [*(parsed(prelude) or tree).body]
-    return unparsed(tree)
+    return begun_with(prelude, marked.text)
 
 
 def _written(files: Mapping[str, str]) -> dict[str, TestFile]:

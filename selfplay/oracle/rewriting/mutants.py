@@ -8,9 +8,9 @@ import ast
 import random
 from collections import defaultdict
 from collections.abc import Iterator, Sequence, Set
-from copy import copy
 from itertools import chain, islice, zip_longest
 
+from selfplay.oracle.rewriting.left_out import fewer_bounds, fewer_operands, fewer_words, truths
 from selfplay.oracle.rewriting.mutant_schema import PLAIN, Mutant, own_expressions, planted, without_effect
 from selfplay.oracle.rewriting.python_trees import Function, bodies, is_text, own_lines, parsed
 
@@ -73,24 +73,20 @@ def _tells(statement: ast.stmt) -> bool:
 
 
 def _of(node: ast.expr, is_test: bool) -> Iterator[Mutant]:
-    if is_test and not isinstance(node, ast.Constant):
-        for value in (True, False):
-            yield Mutant(node, ast.Constant(value), "condition")
+    if is_test:
+        yield from (Mutant(node, value, "condition") for value in truths(node))
     match node:
         case ast.Compare(ops=[op]) if type(op) in _MOVED:
             yield Mutant(node, ast.Compare(node.left, [_MOVED[type(op)]()], node.comparators), "boundary")
-        case ast.BoolOp(values=values):
-            for one in values:
-                rest = [other for other in values if other is not one]
-                by = rest[0] if len(rest) == 1 else ast.BoolOp(node.op, rest)
-                yield Mutant(node, by, "operand")
+        case ast.BoolOp():
+            yield from (Mutant(node, rest, "operand") for rest in fewer_operands(node))
         case ast.BinOp(left=left, right=right):
             for one in (left, right):
                 yield Mutant(node, one, "operand")
         case ast.Constant(value=known) if isinstance(known, bool | int | float | str) and known != "":
             yield Mutant(node, ast.Constant(_other(known)), "constant")
         case ast.Subscript(slice=ast.Slice() as part):
-            yield from _slices(node, part)
+            yield from (Mutant(node, rest, "slice") for rest in fewer_bounds(node, part))
         case ast.Call():
             yield from _calls(node)
         case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
@@ -103,19 +99,8 @@ def _other(value: bool | float | str) -> bool | float | str:
     return not value if isinstance(value, bool) else value + 1
 
 
-def _slices(node: ast.Subscript, part: ast.Slice) -> Iterator[Mutant]:
-    for name in ("lower", "upper", "step"):
-        known = getattr(part, name)
-        if known is not None and getattr(known, "value", None) != 0:
-            rest = copy(part)
-            setattr(rest, name, None)
-            yield Mutant(node, ast.Subscript(node.value, rest, ast.Load()), "slice")
-
-
 def _calls(node: ast.Call) -> Iterator[Mutant]:
-    for word in node.keywords:
-        rest = [other for other in node.keywords if other is not word]
-        yield Mutant(node, ast.Call(node.func, node.args, rest), "argument")
+    yield from (Mutant(node, rest, "argument") for rest in fewer_words(node))
     match node:
         case ast.Call(func=ast.Name(id="cast") | ast.Attribute(attr="cast")):
             pass

@@ -4,6 +4,7 @@ program has in a function of this name. So code that is moved to another file is
 import ast
 from collections import Counter
 from collections.abc import Iterator
+from functools import lru_cache
 
 from selfplay.oracle.rewriting.python_trees import Function, parsed, unparsed
 
@@ -20,8 +21,10 @@ def written(text: str, known: Lines) -> tuple[ast.Module, list[str], set[int]] |
     return None if tree is None else (tree, anew.split("\n"), fresh_lines(anew, known))
 
 
+@lru_cache(maxsize=16)
 def lines_of(text: str) -> Lines:
-    """The lines of a file, as Python writes them; none if it cannot be parsed. Raises `RecursionError`."""
+    """The lines of a file, as Python writes them, which callers must not change; none if it cannot be parsed. Several
+    layers ask for the same ones. Raises `RecursionError`."""
     tree = parsed(text)
     return Counter(_lines(unparsed(tree))) if tree is not None else Counter()
 

@@ -15,11 +15,12 @@ from itertools import chain
 from typing import Any
 
 from selfplay.oracle.rewriting.fixed_code import fixed_code
+from selfplay.oracle.rewriting.left_out import fewer_bounds, fewer_operands, fewer_words, truths, with_fields
 from selfplay.oracle.rewriting.mutant_schema import Mutant, SchemaNames, own_expressions, planted, without_effect
 from selfplay.oracle.rewriting.new_lines import Lines, scopes, written
 from selfplay.oracle.rewriting.python_trees import (
     Function,
-    beginning,
+    begun_with,
     bodies,
     is_text,
     own_lines,
@@ -31,8 +32,6 @@ from selfplay.oracle.rewriting.python_trees import (
 _SILENT = (Function, ast.ClassDef, ast.Global, ast.Nonlocal, ast.Pass)
 Sources = frozenset[tuple[str, str]]
 """(the function or class around it, source) of expressions."""
-
-
 MOST_PARTS, MOST_NODES, LONGEST_KNOWN = 200, 100_000, 400
 """How many parts are taken away at most, and of how many nodes what stands in their place is; characters of an
 expression that may be known: a longer one is not compared, since the text is anybody's and expressions are in each
@@ -70,11 +69,7 @@ def with_parts(text: str, lines: Lines, known: Sources, names: SchemaNames, firs
 
 def without_part(text: str, name: str, number: int) -> str:
     """A file with parts, as a program that has taken away this one, whoever loads it. `name`: of `SchemaNames`."""
-    tree = parsed(text)
-    assert tree is not None, "it was written by Python"
-    at = beginning(tree)
-    tree.body[at:at] = [ast.Assign([ast.Name(name, ast.Store())], ast.Constant(number), lineno=1)]
-    return unparsed(tree)
+    return begun_with(f"{name} = {number}\n", text)
 
 
 def expressions_of(text: str) -> Sources:
@@ -131,22 +126,15 @@ def _within(statement: ast.stmt, lines: Set[int], around: str, known: Sources) -
         if node is whole or node.lineno not in lines:
             continue
         if not (_is_short(node) and (around, source_of(node)) in known):
-            for by in chain(_taken_apart(node), _truths(node) if is_test else ()):
+            for by in chain(_taken_apart(node), truths(node) if is_test else ()):
                 yield Mutant(node, by, "part")
-
-
-def _truths(node: ast.expr) -> Iterator[ast.expr]:
-    if not isinstance(node, ast.Constant):
-        yield from (ast.Constant(True), ast.Constant(False))
 
 
 def _taken_apart(node: ast.expr) -> Iterator[ast.expr]:
     """What stands in the place of an expression of which one part is taken away."""
     match node:
-        case ast.BoolOp(values=values):
-            for one in values:
-                rest = [other for other in values if other is not one]
-                yield rest[0] if len(rest) == 1 else ast.BoolOp(node.op, rest)
+        case ast.BoolOp():
+            yield from fewer_operands(node)
         case ast.Compare(left=left, ops=[*ops], comparators=[*values]) if len(ops) > 1:
             yield ast.Compare(left, ops[:-1], values[:-1])
             yield ast.Compare(values[0], ops[1:], values[1:])
@@ -164,7 +152,7 @@ def _taken_apart(node: ast.expr) -> Iterator[ast.expr]:
             yield from _subscripts(node)
         case ast.List(elts=items) | ast.Tuple(elts=items) | ast.Set(elts=items):
             for one in items if len(items) > isinstance(node, ast.Set) else ():
-                yield _with(node, elts=[other for other in items if other is not one])
+                yield with_fields(node, elts=[other for other in items if other is not one])
         case ast.Dict(keys=keys, values=values):
             for at in range(len(keys)):
                 yield ast.Dict([*keys[:at], *keys[at + 1 :]], [*values[:at], *values[at + 1 :]])
@@ -193,8 +181,7 @@ def _swapped(node: Any, old: ast.AST, new: ast.AST) -> Any:
 
 def _calls(node: ast.Call) -> Iterator[ast.expr]:
     """Without a named argument, and what is called or given in place of the call."""
-    for word in node.keywords:
-        yield ast.Call(node.func, node.args, [other for other in node.keywords if other is not word])
+    yield from fewer_words(node)
     yield from (one for one in node.args if not isinstance(one, ast.Starred))
     if isinstance(node.func, ast.Attribute):
         yield node.func.value
@@ -203,18 +190,8 @@ def _calls(node: ast.Call) -> Iterator[ast.expr]:
 def _subscripts(node: ast.Subscript) -> Iterator[ast.expr]:
     """Without a bound, or the whole; each choice of a table that is written in place."""
     if isinstance(node.slice, ast.Slice):
-        for name in ("lower", "upper", "step"):
-            known = getattr(node.slice, name)
-            if known is not None and getattr(known, "value", None) != 0:
-                yield ast.Subscript(node.value, _with(node.slice, **{name: None}), ast.Load())
+        yield from fewer_bounds(node, node.slice)
     elif isinstance(node.value, ast.Tuple | ast.List):
         yield from (one for one in node.value.elts if not isinstance(one, ast.Starred))
     elif isinstance(node.value, ast.Dict):
         yield from node.value.values
-
-
-def _with(node: ast.expr, **other: Any) -> ast.expr:
-    """A copy with other fields."""
-    made = copy(node)
-    vars(made).update(other)
-    return made

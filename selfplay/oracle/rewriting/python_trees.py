@@ -78,6 +78,15 @@ def beginning(tree: ast.Module) -> int:
     return at
 
 
+def begun_with(source: str, text: str) -> str:
+    """A file that Python wrote, with these statements before all others. Raises `Unwritable`."""
+    tree, more = parsed(text), parsed(source)
+    assert tree is not None and more is not None, "it was written by Python"
+    at = beginning(tree)
+    tree.body[at:at] = more.body
+    return unparsed(tree)
+
+
 def bodies(node: ast.AST) -> Iterator[list[ast.stmt]]:
     """The lists of statements in a node, without those of functions and classes in it; however deeply they are nested,
     as a long `elif` is."""

@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 import ray
 
+from selfplay.cluster.actor_calls import FAILURES
 from selfplay.cluster.errors import ClusterError
 from selfplay.cluster.ray_session import joined
-from selfplay.cluster.trainer import TRIES, RemoteLearner
+from selfplay.cluster.trainer import RemoteLearner
 from selfplay.loop.machine import Cluster
 
 
@@ -47,4 +48,4 @@ def test_a_rank_that_dies_as_it_is_started_is_started_again(tmp_path: Path) -> N
         assert found.version == 7 and once.read_text() == "died\n"
         with pytest.raises(ClusterError, match="the trainer cannot be started"):
             asyncio.run(learner(always, 99).open())
-        assert always.read_text() == "died\n" * TRIES
+        assert always.read_text() == "died\n" * FAILURES
