@@ -1,6 +1,6 @@
-"""Further calls: all that were tried, probes and guards among them, and sequences of calls of one object
-(`sequences.py`). Those that show a mutant (`mutation_score.py`) are kept first; for mutants that none of them shows,
-more are tried.
+"""Further calls: all that were tried, probes and guards among them, sequences of calls of one object (`sequences.py`),
+and calls that are looked at closely (`call_effects.py`). Those that show a mutant (`mutation_score.py`) are kept first;
+for mutants that none of them shows, more are tried.
 
 None of them refuses a repair; one that answers a single one otherwise is weakly assured (`oracle/new_code.py`), also
 where probes and guards leave a repair some freedom.
@@ -11,6 +11,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from selfplay.oracle.behaviour.agreeing_calls import BESIDE, by_turns, function_of, guards_of
+from selfplay.oracle.behaviour.call_effects import EFFECTS, looked_at, usual_form
+from selfplay.oracle.behaviour.call_effects import HELPER as LOOKING
 from selfplay.oracle.behaviour.call_probes import call_tree, name_of, target_of, varied_calls
 from selfplay.oracle.behaviour.call_results import TriedCalls, only
 from selfplay.oracle.behaviour.call_runner import Calls
@@ -37,9 +39,10 @@ def further_calls(
         made |= without_accidents(one.names, one.first, shown)
         right |= one.first
     more = [call for one in tried for name, call in one.names.items() if name not in shown]
-    known = replace(tried[0].calls, helpers={**tried[0].calls.helpers, SEQUENCE: HELPER})
-    steps = {f"{SEQUENCE}{at}": source for at, source in enumerate(sequences(calls, more, seed))}
+    known = replace(tried[0].calls, helpers={**tried[0].calls.helpers, SEQUENCE: HELPER, EFFECTS: LOOKING})
+    steps = _numbered(SEQUENCE, sequences(calls, more, seed)) | _numbered(EFFECTS, looked_at(calls, more, seed))
     right |= tried[0].bench.call(only(replace(known, sources=steps), steps)) if steps else {}
+    steps = without_accidents(steps, right, shown)
     left = {name: call for name, call in {**made, **steps}.items() if _whole(right.get(name, {}))}
     first = {name: left[name] for name in judged if name in left}
     telling = _telling(mutants, known, {**first, **left}, calls)
@@ -63,11 +66,16 @@ def _searched(
 ) -> dict[str, str]:
     """Fresh calls and sequences, named with this prefix, that end as calls of the tests do. `right` gains what the
     original does in them."""
-    made = [*varied_calls(calls, [*tried.names.values()], SEARCHED_CALLS, seed), *sequences(calls, calls, seed)]
-    fresh = {f"{prefix}{at}": source for at, source in enumerate(made)}
+    varied = varied_calls(calls, [*tried.names.values()], SEARCHED_CALLS, seed)
+    fresh = _numbered(prefix, [*varied, *sequences(calls, calls, seed), *looked_at(varied, (), seed)])
     right |= tried.bench.call(only(replace(known, sources=fresh), fresh))
     return without_accidents({name: source for name, source in fresh.items() if _whole(right.get(name, {}))}, right,
                              [name for name in tried.names if tried.names[name] in calls])  # fmt: skip
+
+
+def _numbered(prefix: str, sources: Sequence[str]) -> dict[str, str]:
+    """The calls by name."""
+    return {f"{prefix}{at}": source for at, source in enumerate(sources)}
 
 
 def _whole(outcomes: Mapping[str, str]) -> bool:
@@ -75,9 +83,11 @@ def _whole(outcomes: Mapping[str, str]) -> bool:
 
 
 def _group(call: str) -> str:
-    """The called function; of a sequence, the class."""
+    """The called function; of a sequence, the class; a call that is looked at closely is of a group of its own."""
     target = target_of(call)
     tree = call_tree(call)
+    if target.startswith(f"{EFFECTS}."):
+        return f"closely {name_of(usual_form(tree))}"
     if target.startswith(f"{SEQUENCE}.") and isinstance(tree, ast.Call):
         return f"several {name_of(tree.args[0])}"
     return function_of(call)

@@ -8,6 +8,7 @@ never looks at the second argument, and a repair by another algorithm may refuse
 import ast
 from collections.abc import Iterable, Iterator, Mapping
 
+from selfplay.oracle.behaviour.call_effects import of_another_kind, usual_form
 from selfplay.oracle.behaviour.call_probes import call_tree, name_of, value_of
 
 Sort = tuple[str, str]
@@ -18,7 +19,10 @@ def unusual(calls: Mapping[str, str], shown: Iterable[str]) -> frozenset[str]:
     """The names of the calls with an input of a sort that no call of the tests has in its place. `calls`: name -> call;
     `shown`: the tests' calls."""
     known = {sort for call in shown for sort in sorts_of(call)}
-    return frozenset(name for name, call in calls.items() if not known.issuperset(sorts_of(call)))
+    return frozenset(
+        name for name, call in calls.items()
+        if not known.issuperset(sorts_of(call)) or of_another_kind(call_tree(call))
+    )  # fmt: skip
 
 
 def of_another_type(calls: Mapping[str, str], shown: Iterable[str]) -> frozenset[str]:
@@ -34,7 +38,7 @@ def _types(call: str) -> set[Sort]:
 
 def sorts_of(call: str) -> Iterator[Sort]:
     """Every input of a call with its place."""
-    left: list[tuple[str, ast.expr]] = [("", call_tree(call))]
+    left: list[tuple[str, ast.expr]] = [("", usual_form(call_tree(call)))]
     while left:
         place, node = left.pop()
         if isinstance(node, ast.Call):

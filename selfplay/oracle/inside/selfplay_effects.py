@@ -1,0 +1,188 @@
+"""Shows what a call does besides answering; a helper of calls, in which `selfplay_saw` records a value.
+
+What becomes of its arguments, also where it fails; which of them its result holds, and which objects twice; when it
+takes what it is given and calls the functions it is given; and whether the next call answers the same when somebody has
+changed what the first one returned.
+"""
+
+import collections
+import fractions
+import functools
+import itertools
+import types
+
+MOST, DEEP, TOLD = 100, 3, 60
+"""Objects of a value that are compared, how deep they are looked for, and steps that are shown."""
+MARK = "a stranger's"
+"""What is put into a result."""
+
+
+class Failed(Exception):
+    """Raised in place of a function that the call was given."""
+
+
+class OtherList(list):
+    """A list of another type."""
+
+
+class OtherText(str):
+    """A text of another type."""
+
+
+class OtherNumber(int):
+    """A number of another type."""
+
+
+def effects(function, make, place=-1, kind=0, fails=0):
+    """Make a call twice, each time with what `make` gives, and show what it does. The argument at `place` has another
+    type, by `kind`; the functions that it is given fail at their call number `fails`."""
+    ways = place, kind, fails
+    first, error = shown(function, make, ways)
+    if hasattr(first, "__await__"):
+        return first
+    undo = changed(first)
+    try:
+        shown(function, make, ways)
+    finally:
+        for one in undo:
+            one()
+    if error is not None and not isinstance(error, Failed):
+        raise error
+    return first
+
+
+def given(*values, **named):
+    return list(values), named
+
+
+def shown(function, make, ways):
+    """What the call returned, or its error, after both were shown with all else that it did."""
+    place, kind, fails = ways
+    values, named = make()
+    told = []
+    values = [in_its_place(one, told, fails, kind if at == place else None) for at, one in enumerate(values)]
+    named = {name: in_its_place(one, told, fails, None) for name, one in named.items()}
+    before, result, error = objects([values, named]), None, None
+    try:
+        result = function(*values, **named)
+    except Exception as raised:
+        error = raised
+    told.append("returned")
+    if hasattr(result, "__next__"):
+        result = [type(result).__name__, *given_out(result, told)]
+    held = {id(one) for one in objects(result)}
+    selfplay_saw(result if error is None else type(error).__name__)
+    selfplay_saw([at for at, one in enumerate(before) if id(one) in held])
+    selfplay_saw(repeated(result))
+    selfplay_saw(values)
+    selfplay_saw(named)
+    selfplay_saw(told)
+    return result, error
+
+
+def in_its_place(value, told, fails, kind):
+    """The value, or what tells of its use in its place."""
+    if kind is not None:
+        others = OTHERS.get(type(value), ())
+        return others[kind % len(others)](value, told) if others else value
+    if isinstance(value, (types.FunctionType, types.BuiltinFunctionType)):
+        return telling(value, told, fails)
+    return value
+
+
+def telling(function, told, fails):
+    """The function, which tells of its calls and fails at one of them."""
+    calls = itertools.count(1)
+
+    @functools.wraps(function)
+    def told_of(*values, **named):
+        if len(told) < TOLD:
+            told.append([*values, *named.items()])
+        if next(calls) == fails:
+            raise Failed
+        return function(*values, **named)
+
+    return told_of
+
+
+def taken(values, told):
+    """Its items, each told of when it is taken."""
+    for one in values:
+        if len(told) < TOLD:
+            told.append(["taken", one])
+        yield one
+
+
+def given_out(result, told):
+    """The items of a result, each told of when it is there."""
+    items = []
+    for one in itertools.islice(result, MOST):
+        told.append("given out")
+        items.append(one)
+    return items
+
+
+def of_type(kind):
+    return lambda value, told: kind(value)
+
+
+OTHERS = {
+    list: (taken, of_type(OtherList), of_type(collections.UserList), of_type(tuple)),
+    tuple: (taken, of_type(list), of_type(collections.deque)),
+    dict: (of_type(types.MappingProxyType), of_type(collections.OrderedDict), of_type(collections.ChainMap), taken),
+    set: (of_type(frozenset), taken),
+    str: (of_type(OtherText), of_type(collections.UserString), taken),
+    int: (of_type(float), of_type(fractions.Fraction), of_type(OtherNumber)),
+    float: (of_type(fractions.Fraction),),
+    bytes: (of_type(bytearray), of_type(memoryview)),
+}
+"""Type of an argument -> what has another type and the same content."""
+
+
+def objects(value, deep=DEEP, own=True):
+    """The objects in it that can be changed, in order, with repetitions. `own`: also those in fields of objects."""
+    found, known = [], set()
+
+    def look(one, left):
+        changing = isinstance(one, (list, dict, set, bytearray, collections.deque))
+        fields = getattr(one, "__dict__", None) if own and not callable(one) else None
+        if len(found) >= MOST or isinstance(one, types.ModuleType):
+            return
+        if changing or isinstance(fields, dict):
+            found.append(one)
+            if id(one) in known:
+                return
+            known.add(id(one))
+        inner = list(one.values()) if isinstance(one, dict) else []
+        inner += list(itertools.islice(one, MOST)) if isinstance(one, (list, tuple)) else []
+        inner += list(fields.values()) if isinstance(fields, dict) else []
+        for each in inner if left else ():
+            look(each, left - 1)
+
+    look(value, deep)
+    return found
+
+
+def repeated(value):
+    """Which objects of its lists and dictionaries are the same: for each its place, and that of the first."""
+    first, found = {}, []
+    for at, one in enumerate(objects(value, own=False)):
+        if first.setdefault(id(one), at) != at:
+            found.append([at, first[id(one)]])
+    return found
+
+
+def changed(value):
+    """Put something into its lists, dictionaries and sets; returns what takes it out again."""
+    undo = []
+    for one in objects(value, own=False):
+        if type(one) is list:
+            one.append(MARK)
+            undo.append(lambda one=one: one.remove(MARK) if MARK in one else None)
+        elif type(one) is dict:
+            one[MARK] = MARK
+            undo.append(lambda one=one: one.pop(MARK, None))
+        elif type(one) is set:
+            one.add(MARK)
+            undo.append(lambda one=one: one.discard(MARK))
+    return undo

@@ -1,0 +1,249 @@
+"""What a call does besides answering: each pair of functions answers the same and does something else."""
+
+import ast
+import functools
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from exploits.projects import Lab, Project, write
+
+from selfplay.oracle import inside
+from selfplay.oracle.behaviour.call_effects import EFFECTS, HELPER, looked_at, of_another_kind, usual_form
+from selfplay.oracle.behaviour.unusual_inputs import unusual
+from selfplay.repository.suites.pytest_suite import PARSER, render_script
+from selfplay.sandbox import Backend
+
+LETTERS: list[str] = list("ab")
+
+
+def pairs(one: list[int]) -> list[tuple[int, int]]:
+    return [(value, value) for value in one]
+
+
+def pairs_that_empties(one: list[int]) -> list[tuple[int, int]]:
+    made = [(value, value) for value in one]
+    one.clear()
+    return made
+
+
+def copied(one: list[int]) -> list[int]:
+    return [*one]
+
+
+def handed_back(one: list[int]) -> list[int]:
+    return one
+
+
+def fresh(one: int) -> list[str]:
+    return list("ab") * one
+
+
+def one_for_all(one: int) -> list[str]:
+    return LETTERS
+
+
+@functools.cache
+def kept(one: int) -> list[str]:
+    return list("ab") * one
+
+
+def rows(one: int) -> list[list[int]]:
+    return [[0] * one for _ in range(3)]
+
+
+def one_row(one: int) -> list[list[int]]:
+    return [[0] * one] * 3
+
+
+def doubled(rule: Callable[[int], int], items: list[int]) -> Iterator[int]:
+    for one in items:
+        yield rule(one)
+
+
+def doubled_at_once(rule: Callable[[int], int], items: list[int]) -> Iterator[int]:
+    yield from [rule(one) for one in items]
+
+
+def sums(rule: Callable[[int], int], items: list[int]) -> int:
+    return sum(rule(one) for one in items)
+
+
+def sums_backwards(rule: Callable[[int], int], items: list[int]) -> int:
+    return sum(rule(one) for one in reversed(items))
+
+
+def moved(rule: Callable[[int], int], items: list[int]) -> list[int]:
+    """Takes an item away when it has its value."""
+    made = []
+    while items:
+        made.append(rule(items[0]))
+        del items[0]
+    return made
+
+
+def moved_too_early(rule: Callable[[int], int], items: list[int]) -> list[int]:
+    made = []
+    while items:
+        made.append(rule(items.pop(0)))
+    return made
+
+
+def first(items: list[int]) -> int:
+    return next(iter(items))
+
+
+def first_of_all(items: list[int]) -> int:
+    return sorted(items)[0]
+
+
+def inverse(one: dict[str, int]) -> dict[int, str]:
+    return {one[key]: key for key in one} if hasattr(one, "keys") else {}
+
+
+def inverse_of_dict(one: dict[str, int]) -> dict[int, str]:
+    return {one[key]: key for key in one} if isinstance(one, dict) else {}
+
+
+def shown(function: Callable[..., Any], *values: Any, ways: tuple[int, ...] = ()) -> str:
+    """What the helper shows of a call, as it is recorded."""
+    seen, space = list[str](), dict[str, Any]()
+    space["selfplay_saw"] = lambda value: seen.append(str(space["selfplay_plain"](value, 5)))
+    exec(inside.text("selfplay_plain.py") + HELPER, space)
+    space["effects"](function, lambda: space["given"](*(eval(repr(one)) if type(one) in (list, dict) else one
+                                                        for one in values)), *ways)  # fmt: skip
+    return "\n".join(seen)
+
+
+def plus(one: int) -> int:
+    return one + 1
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "values", "ways"),
+    [
+        (pairs, pairs_that_empties, ([1, 2],), ()),
+        (copied, handed_back, ([1, 2],), ()),
+        (fresh, one_for_all, (1,), ()),
+        (fresh, kept, (1,), ()),
+        (rows, one_row, (2,), ()),
+        (doubled, doubled_at_once, (plus, [1, 2]), (1, 0)),
+        (sums, sums_backwards, (plus, [1, 2]), ()),
+        (moved, moved_too_early, (plus, [1, 2, 3]), (-1, 0, 2)),
+        (first, first_of_all, ([1, 2],), (0, 0)),
+        (inverse, inverse_of_dict, ({"a": 1},), (0, 0)),
+    ],
+)
+def test_two_functions_with_one_answer_differ_in_what_they_do(
+    right: Callable[..., Any], wrong: Callable[..., Any], values: tuple[Any, ...], ways: tuple[int, ...]
+) -> None:
+    assert shown(right, *values, ways=ways) == shown(right, *values, ways=ways)
+    assert shown(right, *values, ways=ways) != shown(wrong, *values, ways=ways)
+
+
+def test_what_is_put_into_a_result_is_taken_out_again() -> None:
+    shown(one_for_all, 1)
+    assert list("ab") == LETTERS
+
+
+def test_an_error_is_raised_once_all_is_shown_but_not_one_that_was_asked_for() -> None:
+    with pytest.raises(ZeroDivisionError):
+        shown(lambda one: 1 // one, 0)
+    assert "Failed" in shown(sums, plus, [1], ways=(-1, 0, 1))
+
+
+CALLS = ("m.f('a', k=2)", "m.C(3).put(lambda x: x, [1])", "m.curry(m.g)('b')", "m.f(*[1], **{'a': 2})")
+
+
+def test_each_way_of_looking_is_a_call_that_can_be_read_back() -> None:
+    made = looked_at(CALLS, (), 1)
+    assert {len(ast.parse(one, mode="eval").body.args) for one in made} == {2, 4, 5}  # type: ignore[attr-defined]
+    back = {ast.unparse(ast.fix_missing_locations(usual_form(ast.parse(one, mode="eval").body))) for one in made}
+    assert back == {ast.unparse(ast.parse(one)) for one in CALLS}
+
+
+def test_the_call_is_the_one_that_is_looked_at() -> None:
+    """Evaluated with a helper that only calls."""
+
+    def effects(function: Callable[..., Any], make: Callable[[], Any], *_: int) -> Any:
+        values, named = make()
+        return function(*values, **named)
+
+    def given(*values: Any, **named: Any) -> Any:
+        return values, named
+
+    def told(*values: Any, **named: Any) -> Any:
+        return values, named
+
+    def curried(rule: Any) -> Any:
+        return functools.partial(told, rule)
+
+    class Shelf:
+        def __init__(self, size: int) -> None:
+            self.size = size
+
+        def put(self, rule: Any, items: list[int]) -> Any:
+            return self.size, [rule(one) for one in items]
+
+    module = SimpleNamespace(f=told, g=1, C=Shelf, curry=curried)
+    space = {"m": module, EFFECTS: SimpleNamespace(effects=effects, given=given)}
+    for made in looked_at(CALLS, (), 1):
+        tree = ast.fix_missing_locations(ast.Expression(usual_form(ast.parse(made, mode="eval").body)))
+        assert eval(made, space) == eval(compile(tree, "", "eval"), space)
+
+
+def test_only_an_argument_of_another_type_is_unusual() -> None:
+    made = dict(enumerate(looked_at(CALLS, (), 1)))
+    calls = {str(at): call for at, call in made.items()}
+    other = {name for name, call in calls.items() if of_another_kind(ast.parse(call, mode="eval").body)}
+    assert other
+    assert unusual(calls, CALLS) == other
+
+
+SORTING = '''"""Sorts things."""
+
+
+def grouped(rule, items):
+    """The items by what the rule says of each."""
+    found = {}
+    for one in items:
+        found.setdefault(rule(one), []).append(one)
+    return found
+'''
+TESTS = """from sorting import grouped
+
+
+def test_grouped():
+    assert grouped(len, ["a", "bb", "c"]) == {1: ["a", "c"], 2: ["bb"]}
+    assert grouped(lambda x: x % 3, [1, 2, 3, 4]) == {1: [1, 4], 2: [2], 0: [3]}
+
+
+def test_none():
+    assert grouped(len, []) == {}
+"""
+NAME = "tests/test_sorting.py"
+BROKEN = SORTING.replace("found.setdefault(rule(one), []).append(one)", "found[rule(one)] = [one]")
+AT_ONCE = SORTING.replace("    for one in items:", "    for one in [*items]:")
+CALLED_TWICE = SORTING.replace("found.setdefault(rule(one), [])", "found.setdefault(rule(one) and rule(one), [])")
+
+
+@pytest.mark.slow
+def test_a_repair_that_answers_the_same_and_does_something_else_is_weakly_assured(
+    backend: Backend, tmp_path: Path
+) -> None:
+    files = {"sorting.py": SORTING, NAME: TESTS, "pyproject.toml": "[project]\nname='sorting'\nversion='1'\n"}
+    project = Project(
+        files, ("sorting.py", BROKEN), {NAME: TESTS.replace('== {1: ["a", "c"], 2: ["bb"]}', "!= {}")
+                                        .replace("== {1: [1, 4], 2: [2], 0: [3]}", "!= {}")},
+        render_script([NAME]), PARSER, (f"{NAME}::test_grouped",), (f"{NAME}::test_none",),
+    )  # fmt: skip
+    lab = Lab("python", backend, tmp_path, project)
+    fixed, *wrong = (
+        lab.grade(lab.diff(lambda root, text=text: write(root, {"sorting.py": text})))
+        for text in (SORTING, AT_ONCE, CALLED_TWICE)
+    )
+    assert fixed.resolved and not any("differential" in one for one in fixed.weaknesses)
+    for one in wrong:
+        assert one.resolved and any(said.startswith("differential: it does something") for said in one.weaknesses), one
