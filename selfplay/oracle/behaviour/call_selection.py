@@ -17,6 +17,7 @@ from selfplay.oracle.behaviour.input_kinds import ENOUGH_OF_A_KIND, lacking, str
 from selfplay.oracle.behaviour.line_reach import changed_statements, reached
 from selfplay.oracle.behaviour.mutation_score import Mutants
 from selfplay.oracle.behaviour.probe_runner import OTHER_SEED, Bench
+from selfplay.oracle.behaviour.program_names import program_names
 from selfplay.oracle.behaviour.stored_behaviour import (
     ENOUGH,
     KEPT_CALLS,
@@ -61,20 +62,23 @@ def observed_calls(bench: Bench, shown: Entered, scenarios: Mapping[str, Scenari
     played = {name: one.source for name, one in scenarios.items()}
     tried = TriedCalls(bench, Calls(shown.python, shown.paths, modules, helpers={**helpers, **played}))
     by_call = {one.call: one for one in scenarios.values()}
+    names = program_names(bench.task)
     of_tests, steps, *_ = add_by_turns(
-        tried, seen, [*by_call], varied_calls(seen, (), TRIED_CALLS, seed), all_novel(seen, tests, NOVEL_CALLS, seed)
-    )
+        tried, seen, [*by_call], varied_calls(seen, (), TRIED_CALLS, seed),
+        all_novel(seen, tests, NOVEL_CALLS, seed, names),
+    )  # fmt: skip
     telling = [tried.names[name] for name in tried.telling() if name not in steps]
     known = [source for name, source in tried.names.items() if name not in steps]
     add_by_turns(tried, varied_calls(telling, known, 2 * TRIED_CALLS, seed + 1),
-                 all_novel(telling, tests, 2 * NOVEL_CALLS, seed + 1))  # fmt: skip
+                 all_novel(telling, tests, 2 * NOVEL_CALLS, seed + 1, names))  # fmt: skip
     made = {name: tried.names[name] for name in tried.telling() if name not in of_tests}
     shown_wrong = [name for name in tried.telling() if name in of_tests]
     ran = tried.lines({*made, *shown_wrong})
     lines = {name: ran[name] for name in made if name not in steps}
     groups = {name: f"{lines[name]} {shape_of(made[name])}" if name in lines else by_call[made[name]].test
               for name in by_novelty(made, seen)}  # fmt: skip
-    novel = {name for name, call in made.items() if (by_call[call].novel if name in steps else is_novel(call, tests))}
+    novel = {name for name, call in made.items()
+             if (by_call[call].novel if name in steps else is_novel(call, tests, names))}  # fmt: skip
     groups = without_accidents(groups, tried.first, of_tests)
     odd = of_another_type(made, seen)
     kinds = strata({name: made[name] for name in groups if name in lines and name not in odd}, lines, seen,

@@ -1,5 +1,6 @@
 """Programs that give one answer to every input. If nearly all probes of a bug have the same answer, such programs are
-written and run, to see whether the guards catch them: only then can probes and guards tell a repair from them."""
+written and run: only where each fails the probes, is caught by the guards, or answers a further call otherwise than the
+original (which makes its grade weak) can these tell a repair from it."""
 
 import ast
 import builtins
@@ -8,7 +9,7 @@ from collections.abc import Iterator, Sequence, Set
 from contextlib import suppress
 from dataclasses import replace
 
-from selfplay.oracle.behaviour.agreeing_calls import damage, joined
+from selfplay.oracle.behaviour.agreeing_calls import damage, differing, joined
 from selfplay.oracle.behaviour.changed_code import changed_numbers
 from selfplay.oracle.behaviour.compare import AGREE
 from selfplay.oracle.behaviour.probe_runner import Bench
@@ -26,8 +27,8 @@ _SCALARS = ("int", "float", "complex", "bytes")
 
 
 def constant_is_caught(bench: Bench, known: Behaviour) -> bool:
-    """Whether the guards catch every program of `constant_programs` that passes the probes, for the most frequent
-    answer. False if none passes them, or if most probes differ in their answers. Raises `SandboxError`."""
+    """Whether every program of `constant_programs`, for the most frequent answer, is told from a repair. False if none
+    can be written, or if most probes differ in their answers. Raises `SandboxError`."""
     alike = {probe: known.right[probe] for probe in most_alike(known.right) if probe in known.calls.sources}
     if not alike or len(alike) < AGREE * len(known.right):
         return False
@@ -35,12 +36,13 @@ def constant_is_caught(bench: Bench, known: Behaviour) -> bool:
     programs = constant_programs(bench.task, statement) if statement else []
     if len(programs) > MOST_PROGRAMS:
         return False
-    caught, every = list[bool](), joined(known.calls, known.guards.calls)
+    every = joined(joined(known.calls, known.guards.calls), known.further.calls)
     for files in programs:
         seen = bench.call(every, files=files)
-        if compared(alike, known.wrong, seen).right >= AGREE * len(alike):
-            caught.append(damage(known.guards, seen) is not None)
-    return bool(caught) and all(caught)
+        passes = compared(alike, known.wrong, seen).right >= AGREE * len(alike)
+        if passes and damage(known.guards, seen) is None and not differing(known.further, seen)[0]:
+            return False
+    return bool(programs)
 
 
 def constant_programs(task: Task, statement: ast.stmt) -> list[dict[str, TestFile]]:

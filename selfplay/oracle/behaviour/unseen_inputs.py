@@ -9,7 +9,7 @@ import copy
 import random
 import re
 import string
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import cached_property, lru_cache
 
 from selfplay.oracle.behaviour.call_probes import LONGEST, call_tree, constant, get_input, places, set_input, value_of
@@ -19,8 +19,9 @@ from selfplay.oracle.rewriting.python_trees import Function
 _WORD = re.compile(r"[A-Za-z0-9]+")
 _LEAST_WORD = 4
 _DIGITS, _MOST_DIGITS = re.compile("[0-9]+"), 10
-_FILLED, _TURNED, _KEPT = 0.5, 0.25, 0.4
-"""Probabilities: an empty container gets an item, a truth value becomes a number of the same truth, a word stays."""
+_FILLED, _TURNED, _KEPT, _NAMED = 0.5, 0.25, 0.4, 0.75
+"""Probabilities: an empty container gets an item, a truth value becomes a number of the same truth, a word stays; a
+name that the program's own code holds stays."""
 
 
 class ShownText:
@@ -114,21 +115,23 @@ class Novel:
                 return made.upper() if word.isupper() else made.capitalize() if word[0].isupper() else made
 
 
-def is_novel(call: str, shown: str) -> bool:
-    """Whether none of this call's inputs occurs in the tests; truth values and None do not count."""
+def is_novel(call: str, shown: str, names: Collection[str] = ()) -> bool:
+    """Whether none of this call's inputs occurs in the tests; truth values, None and `names` do not count: of options,
+    which the program's own code holds (`program_names.py`)."""
     tree = call_tree(call)
     nodes = [get_input(*place) for place in places(tree)]
     values = [value_of(node) for node in nodes]
-    told = [str(one) for one in values if not isinstance(one, ast.AST | bool | None)]
+    told = [str(one) for one in values if not isinstance(one, ast.AST | bool | None) and one not in names]
     told += [ast.unparse(one) for one in values if isinstance(one, ast.AST)]
     return bool(told) and not any(one in shown for one in told)
 
 
-def all_novel(calls: Sequence[str], shown: str, most: int, seed: int) -> list[str]:
-    """At most `most` variants of these calls with every input replaced, taking the calls in turn."""
+def all_novel(calls: Sequence[str], shown: str, most: int, seed: int, names: Collection[str] = ()) -> list[str]:
+    """At most `most` variants of these calls with every input replaced, of `names` only some, taking the calls in
+    turn."""
     chance, found = random.Random(seed), dict[str, None]()
     for turn in range(3 * most if calls else 0):
-        made = _renewed(calls[turn % len(calls)], Novel(shown, chance), chance)
+        made = _renewed(calls[turn % len(calls)], Novel(shown, chance), chance, names)
         if len(made) <= LONGEST:
             found[made] = None
         if len(found) == most:
@@ -136,11 +139,13 @@ def all_novel(calls: Sequence[str], shown: str, most: int, seed: int) -> list[st
     return [*found]
 
 
-def _renewed(call: str, novel: Novel, chance: random.Random) -> str:
+def _renewed(call: str, novel: Novel, chance: random.Random, names: Collection[str]) -> str:
     tree = call_tree(call)
     for parent, name, at in [*places(tree)]:
         node = get_input(parent, name, at)
         value = value_of(node)
+        if isinstance(value, str) and value in names and chance.random() < _NAMED:
+            continue
         if not isinstance(value, ast.AST):
             set_input(parent, name, at, constant(novel.value(value)))
         elif chance.random() < _FILLED:

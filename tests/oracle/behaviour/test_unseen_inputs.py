@@ -34,6 +34,16 @@ def test_an_input_that_stands_in_the_tests_is_not_novel() -> None:
     assert not is_novel("m.f(None)", SHOWN)  # nothing is given that could be another
 
 
+def test_a_name_that_the_programs_own_code_holds_is_no_input_but_does_not_make_a_call_novel_alone() -> None:
+    shown = "assert f('one two', mode='python')"
+    assert not is_novel("m.f('wholly other', mode='python')", shown)
+    assert is_novel("m.f('wholly other', mode='python')", shown, {"python"})
+    assert not is_novel("m.f(mode='python')", shown, {"python"})
+    made = all_novel(["m.f('one two', mode='python')"], shown, 40, 5, {"python"})
+    assert 10 < sum("python" in one for one in made) < 40
+    assert not any("one two" in one for one in made)
+
+
 def known(novel: int, every: int, answers: int = 100) -> Behaviour:
     """So many calls, the first of them novel, to which the buggy program answers 2, and the original so many different
     things."""
