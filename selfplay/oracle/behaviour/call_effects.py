@@ -20,48 +20,50 @@ LOOKS = 120
 EFFECTS = "selfplay_e"
 """The name of the helper in calls."""
 HELPER = inside.text("selfplay_effects.py")
-KINDS, CALLS = 4, 3
-"""Other types tried for an argument, and numbers of the call at which a given function fails."""
+KINDS, BELOW, CALLS = 5, 2, 3
+"""Other types tried for an argument, of which the first so many are below its own, and numbers of the call at which a
+given function fails."""
+WAYS = 3
+"""As it is, with an argument of another type, with functions that fail."""
 
 
-def looked_at(calls: Sequence[str], more: Sequence[str], seed: int) -> list[str]:
-    """Calls of the helper for `calls`, the tests', and for `more`: of each function in turn, in each of three ways."""
+def looked_at(calls: Sequence[str], seed: int) -> list[str]:
+    """Calls of the helper for these calls: of each function in turn, in each way."""
     chance, found = random.Random(seed), dict[str, None]()
     groups = defaultdict[str, list[str]](list)
-    for call in dict.fromkeys((*calls, *more)):
+    for call in dict.fromkeys(calls):
         target = name_of(call_tree(call))
         if target and not target.startswith((SCENARIO, SEQUENCE, EFFECTS)):
             groups[target].append(call)
+    targets = [*groups]
     for group in groups.values():
         chance.shuffle(group)
-    targets = [*groups]
     for turn in range(4 * LOOKS if targets else 0):
-        group = groups[targets[turn % len(targets)]]
-        call = group[turn // len(targets) // 3 % len(group)]
-        made = _looked_at(call, turn // len(targets) % 3, chance)
+        group, number = groups[targets[turn % len(targets)]], turn // len(targets)
+        made = _looked_at(group[number // WAYS % len(group)], number % WAYS, number // WAYS)
         if made is not None and len(made) <= LONGEST and len(found) < LOOKS:
             found[made] = None
     return [*found]
 
 
-def _looked_at(call: str, way: int, chance: random.Random) -> str | None:
-    """The call of the helper: as it is, with an argument of another type, or with functions that fail. None if it has
-    no such arguments."""
+def _looked_at(call: str, way: int, number: int) -> str | None:
+    """The call of the helper, in this way; `number` says with which argument of which other type, or when functions
+    fail. None if it has no such arguments."""
     tree = call_tree(call)
     if not isinstance(tree, ast.Call):
         return None
     function, values = _parted(tree)
     made = [function, f"lambda: {EFFECTS}.given({', '.join([*values, *map(_named, tree.keywords)])})"]
-    arguments = range(len(values) - len(tree.args), len(values))
+    given = (*tree.args, *(one.value for one in tree.keywords))
     if way == 1:
-        if not arguments or any(isinstance(one, ast.Starred) for one in tree.args):
+        if not given or any(isinstance(one, ast.Starred) for one in tree.args):
             return None
-        made += [f"{chance.choice(arguments)}", f"{chance.randrange(KINDS)}"]
+        place = len(values) - len(tree.args) + number % len(given)
+        made += [f"{place}", f"{number // len(given) % KINDS}"]
     if way == 2:
-        given = (*tree.args, *(one.value for one in tree.keywords))
         if not any(isinstance(one, ast.Lambda | ast.Name | ast.Attribute | ast.Call) for one in given):
             return None
-        made += ["-1", "0", f"{chance.randint(1, CALLS)}"]
+        made += ["-1", "0", f"{1 + number % CALLS}"]
     return f"{EFFECTS}.effects({', '.join(made)})"
 
 
@@ -98,5 +100,7 @@ def usual_form(tree: ast.expr) -> ast.expr:
 
 
 def of_another_kind(tree: ast.expr) -> bool:
-    """Whether it is looked at with an argument of another type."""
-    return isinstance(tree, ast.Call) and name_of(tree) == f"{EFFECTS}.effects" and len(tree.args) == 4
+    """Whether it is looked at with an argument of a type that is not below the argument's own."""
+    if not (isinstance(tree, ast.Call) and name_of(tree) == f"{EFFECTS}.effects" and len(tree.args) == 4):
+        return False
+    return int(ast.unparse(tree.args[3])) >= BELOW

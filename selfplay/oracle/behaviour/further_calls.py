@@ -11,7 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from selfplay.oracle.behaviour.agreeing_calls import BESIDE, by_turns, function_of, guards_of
-from selfplay.oracle.behaviour.call_effects import EFFECTS, looked_at, usual_form
+from selfplay.oracle.behaviour.call_effects import EFFECTS, looked_at
 from selfplay.oracle.behaviour.call_effects import HELPER as LOOKING
 from selfplay.oracle.behaviour.call_probes import call_tree, name_of, target_of, varied_calls
 from selfplay.oracle.behaviour.call_results import TriedCalls, only
@@ -22,7 +22,7 @@ from selfplay.oracle.behaviour.stored_behaviour import NO_ANSWER, Guards, withou
 from selfplay.oracle.behaviour.unusual_inputs import unusual
 
 KEPT_FURTHER = 200
-"""Further calls kept beside probes and guards, and beside those that show a mutant."""
+"""Further calls kept beside probes and guards, those that show a mutant, and those that are looked at closely."""
 SEARCHES, SEARCHED_CALLS, SEARCHED = 2, 300, "selfplay_u"
 """Where no call shows a mutant, so many more are made so often, with names of this prefix."""
 
@@ -40,7 +40,9 @@ def further_calls(
         right |= one.first
     more = [call for one in tried for name, call in one.names.items() if name not in shown]
     known = replace(tried[0].calls, helpers={**tried[0].calls.helpers, SEQUENCE: HELPER, EFFECTS: LOOKING})
-    steps = _numbered(SEQUENCE, sequences(calls, more, seed)) | _numbered(EFFECTS, looked_at(calls, more, seed))
+    steps = _numbered(SEQUENCE, sequences(calls, more, seed)) | _numbered(
+        EFFECTS, looked_at([*tried[0].names.values()], seed)
+    )
     right |= tried[0].bench.call(only(replace(known, sources=steps), steps)) if steps else {}
     steps = without_accidents(steps, right, shown)
     left = {name: call for name, call in {**made, **steps}.items() if _whole(right.get(name, {}))}
@@ -50,8 +52,9 @@ def further_calls(
         fresh = _searched(tried[0], known, calls, f"{SEARCHED}{turn}_", seed + turn, right)
         left |= fresh
         telling += _telling(mutants, known, fresh, calls)
-    groups = {name: _group(call) for name, call in left.items() if name not in {*first, *telling}}
-    chosen = [*dict.fromkeys([*first, *telling]), *by_turns(groups, KEPT_FURTHER, KEPT_FURTHER)]
+    kept = dict.fromkeys([*first, *telling, *(name for name in left if name.startswith(EFFECTS))])
+    groups = {name: _group(call) for name, call in left.items() if name not in kept}
+    chosen = dict.fromkeys([*kept, *by_turns(groups, KEPT_FURTHER, KEPT_FURTHER)])
     return guards_of(known, {name: left[name] for name in chosen}, right, calls)
 
 
@@ -67,7 +70,7 @@ def _searched(
     """Fresh calls and sequences, named with this prefix, that end as calls of the tests do. `right` gains what the
     original does in them."""
     varied = varied_calls(calls, [*tried.names.values()], SEARCHED_CALLS, seed)
-    fresh = _numbered(prefix, [*varied, *sequences(calls, calls, seed), *looked_at(varied, (), seed)])
+    fresh = _numbered(prefix, [*varied, *sequences(calls, calls, seed), *looked_at(varied, seed)])
     right |= tried.bench.call(only(replace(known, sources=fresh), fresh))
     return without_accidents({name: source for name, source in fresh.items() if _whole(right.get(name, {}))}, right,
                              [name for name in tried.names if tried.names[name] in calls])  # fmt: skip
@@ -83,11 +86,9 @@ def _whole(outcomes: Mapping[str, str]) -> bool:
 
 
 def _group(call: str) -> str:
-    """The called function; of a sequence, the class; a call that is looked at closely is of a group of its own."""
+    """The called function; of a sequence, the class."""
     target = target_of(call)
     tree = call_tree(call)
-    if target.startswith(f"{EFFECTS}."):
-        return f"closely {name_of(usual_form(tree))}"
     if target.startswith(f"{SEQUENCE}.") and isinstance(tree, ast.Call):
         return f"several {name_of(tree.args[0])}"
     return function_of(call)

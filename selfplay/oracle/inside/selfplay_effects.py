@@ -21,16 +21,26 @@ class Failed(Exception):
     """Raised in place of a function that the call was given."""
 
 
-class OtherList(list):
-    """A list of another type."""
+class Anything:
+    """Equal to all others, as what tests put in a place that does not matter."""
+
+    __hash__ = object.__hash__
+
+    def __eq__(self, other):
+        return True
+
+    def __ne__(self, other):
+        return False
 
 
-class OtherText(str):
-    """A text of another type."""
+class Callable:
+    """A function that is none."""
 
+    def __init__(self, function):
+        self._function = function
 
-class OtherNumber(int):
-    """A number of another type."""
+    def __call__(self, *values, **named):
+        return self._function(*values, **named)
 
 
 def effects(function, make, place=-1, kind=0, fails=0):
@@ -60,8 +70,9 @@ def shown(function, make, ways):
     place, kind, fails = ways
     values, named = make()
     told = []
-    values = [in_its_place(one, told, fails, kind if at == place else None) for at, one in enumerate(values)]
-    named = {name: in_its_place(one, told, fails, None) for name, one in named.items()}
+    kinds = [kind if at == place else None for at in range(len(values) + len(named))]
+    values = [in_its_place(one, told, fails, kinds.pop(0)) for one in values]
+    named = {name: in_its_place(one, told, fails, kinds.pop(0)) for name, one in named.items()}
     before, result, error = objects([values, named]), None, None
     try:
         result = function(*values, **named)
@@ -84,13 +95,13 @@ def in_its_place(value, told, fails, kind):
     """The value, or what tells of its use in its place."""
     if kind is not None:
         others = OTHERS.get(type(value), ())
-        return others[kind % len(others)](value, told) if others else value
+        return others[kind](value, told) if kind < len(others) else value
     if isinstance(value, (types.FunctionType, types.BuiltinFunctionType)):
         return telling(value, told, fails)
     return value
 
 
-def telling(function, told, fails):
+def telling(function, told, fails=0):
     """The function, which tells of its calls and fails at one of them."""
     calls = itertools.count(1)
 
@@ -126,17 +137,39 @@ def of_type(kind):
     return lambda value, told: kind(value)
 
 
+def subtypes(kind):
+    """Two types below this one: one that adds nothing, and one whose values are equal to all others."""
+    anything = {"__eq__": Anything.__eq__, "__ne__": Anything.__ne__, "__hash__": kind.__hash__}
+    return of_type(type("Other", (kind,), {})), of_type(type("Any", (kind,), anything))
+
+
+def answering(answer):
+    return lambda value, told: telling(lambda *values, **named: answer, told)
+
+
+def anything(value, told):
+    return Anything()
+
+
+FUNCTIONS = (
+    lambda value, told: Callable(telling(value, told)), lambda value, told: functools.partial(telling(value, told)),
+    answering(None), answering(0), answering(True),
+)  # fmt: skip
 OTHERS = {
-    list: (taken, of_type(OtherList), of_type(collections.UserList), of_type(tuple)),
-    tuple: (taken, of_type(list), of_type(collections.deque)),
-    dict: (of_type(types.MappingProxyType), of_type(collections.OrderedDict), of_type(collections.ChainMap), taken),
-    set: (of_type(frozenset), taken),
-    str: (of_type(OtherText), of_type(collections.UserString), taken),
-    int: (of_type(float), of_type(fractions.Fraction), of_type(OtherNumber)),
-    float: (of_type(fractions.Fraction),),
-    bytes: (of_type(bytearray), of_type(memoryview)),
+    list: (*subtypes(list), taken, of_type(collections.UserList), of_type(collections.deque)),
+    tuple: (*subtypes(tuple), taken, of_type(list), of_type(collections.deque)),
+    dict: (*subtypes(dict), of_type(types.MappingProxyType), of_type(collections.ChainMap), taken),
+    set: (*subtypes(set), of_type(frozenset), taken),
+    str: (*subtypes(str), taken, of_type(collections.UserString), of_type(list)),
+    int: (*subtypes(int), of_type(float), of_type(fractions.Fraction)),
+    float: (*subtypes(float), of_type(fractions.Fraction)),
+    bytes: (*subtypes(bytes), of_type(bytearray), of_type(memoryview)),
+    type(None): (anything, anything, lambda value, told: 0),
+    types.FunctionType: FUNCTIONS,
+    types.BuiltinFunctionType: FUNCTIONS,
 }
-"""Type of an argument -> what has another type and the same content."""
+"""Type of an argument -> what has the same content and another type, first two below it; of a function, what is called
+like it, or answers otherwise."""
 
 
 def objects(value, deep=DEEP, own=True):

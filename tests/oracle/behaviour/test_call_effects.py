@@ -107,6 +107,26 @@ def inverse_of_dict(one: dict[str, int]) -> dict[int, str]:
     return {one[key]: key for key in one} if isinstance(one, dict) else {}
 
 
+def called_until_true(rule: Callable[[int], int], one: int) -> int:
+    return rule(one) or rule(one)
+
+
+def called_once(rule: Callable[[int], int], one: int) -> int:
+    return rule(one)
+
+
+def named_rule(rule: Callable[[int], int], one: int) -> int:
+    return rule(one) if hasattr(rule, "__name__") else 0
+
+
+def default_of(one: int | None) -> int:
+    return 1 if one is None else 2
+
+
+def default_of_equal(one: int | None) -> int:
+    return 1 if one == None else 2  # noqa: E711
+
+
 def shown(function: Callable[..., Any], *values: Any, ways: tuple[int, ...] = ()) -> str:
     """What the helper shows of a call, as it is recorded."""
     seen, space = list[str](), dict[str, Any]()
@@ -129,11 +149,14 @@ def plus(one: int) -> int:
         (fresh, one_for_all, (1,), ()),
         (fresh, kept, (1,), ()),
         (rows, one_row, (2,), ()),
-        (doubled, doubled_at_once, (plus, [1, 2]), (1, 0)),
+        (doubled, doubled_at_once, (plus, [1, 2]), (1, 2)),
         (sums, sums_backwards, (plus, [1, 2]), ()),
         (moved, moved_too_early, (plus, [1, 2, 3]), (-1, 0, 2)),
-        (first, first_of_all, ([1, 2],), (0, 0)),
-        (inverse, inverse_of_dict, ({"a": 1},), (0, 0)),
+        (first, first_of_all, ([1, 2],), (0, 2)),
+        (inverse, inverse_of_dict, ({"a": 1},), (0, 2)),
+        (called_once, called_until_true, (plus, 2), (0, 2)),
+        (called_once, named_rule, (plus, 2), (0, 0)),
+        (default_of, default_of_equal, (None,), (0, 0)),
     ],
 )
 def test_two_functions_with_one_answer_differ_in_what_they_do(
@@ -158,7 +181,7 @@ CALLS = ("m.f('a', k=2)", "m.C(3).put(lambda x: x, [1])", "m.curry(m.g)('b')", "
 
 
 def test_each_way_of_looking_is_a_call_that_can_be_read_back() -> None:
-    made = looked_at(CALLS, (), 1)
+    made = looked_at(CALLS, 1)
     assert {len(ast.parse(one, mode="eval").body.args) for one in made} == {2, 4, 5}  # type: ignore[attr-defined]
     back = {ast.unparse(ast.fix_missing_locations(usual_form(ast.parse(one, mode="eval").body))) for one in made}
     assert back == {ast.unparse(ast.parse(one)) for one in CALLS}
@@ -189,13 +212,13 @@ def test_the_call_is_the_one_that_is_looked_at() -> None:
 
     module = SimpleNamespace(f=told, g=1, C=Shelf, curry=curried)
     space = {"m": module, EFFECTS: SimpleNamespace(effects=effects, given=given)}
-    for made in looked_at(CALLS, (), 1):
+    for made in looked_at(CALLS, 1):
         tree = ast.fix_missing_locations(ast.Expression(usual_form(ast.parse(made, mode="eval").body)))
         assert eval(made, space) == eval(compile(tree, "", "eval"), space)
 
 
 def test_only_an_argument_of_another_type_is_unusual() -> None:
-    made = dict(enumerate(looked_at(CALLS, (), 1)))
+    made = dict(enumerate(looked_at(CALLS, 1)))
     calls = {str(at): call for at, call in made.items()}
     other = {name for name, call in calls.items() if of_another_kind(ast.parse(call, mode="eval").body)}
     assert other
