@@ -21,16 +21,16 @@ from selfplay.loop.metrics import Figures, counts, read_history
 
 NAMES = ("bugs", "lessons", "tried", "rewards", "shuffled")
 PLANTED, TAUGHT, TRIED, LEARNS, CONTROL = (Path("runs", f"learning-{name}") for name in NAMES)
-BUGS, WANTED, LEAST = 18, 8, 7
-"""Bugs made, bugs that the solver is trained on, and how many of these it must resolve at times: one that is resolved
-never or always teaches nothing at first. One that is graded weakly earns nothing."""
+BUGS, WANTED, LEAST, STEPS = 30, 8, 6, 20
+"""Bugs made, bugs that the solver is trained on, how many of these it must resolve at times, and the steps of a run. One
+that is resolved never or always teaches nothing at first, one that is graded weakly earns nothing."""
 MADE = ("--strategy", "direct", "--seed", 1, "--bugs", BUGS)
 ROUNDS = ((3, 3e-4), *6 * ((1, 1e-4),))
 """(epochs, learning rate) of the rounds of the cold start. It ends with the first after which `LEAST` bugs are resolved
 at times."""
-TRIES, AT_TIMES = 12, (1, 6)
-"""Attempts by which the bugs are chosen, and how many of them resolve one that is resolved at times. With four attempts
-five of nine bugs were chosen that had one success each, and then were resolved in 6 % of the attempts of the run."""
+TRIES, AT_TIMES = 12, (1, 2)
+"""Attempts by which the bugs are chosen, and how many of them resolve one that is seldom resolved: the run starts near
+zero, and yet has something to learn from."""
 COLD_START = (
     "--role", "solver", "--batch", "1", "--warmup", "5", "--schedule", "cosine",
     "--held-out", "0", "--budget", "3072", "--too-long", "leave-out", "--keep-activations",
@@ -99,7 +99,7 @@ def trained(bugs: Sequence[str], model: Path) -> None:
     """The run and its control, each on bugs of its own."""
     only = f"solver.only=[{','.join(bugs)}]"
     for out, lot in ((LEARNS, "false"), (CONTROL, "true")):
-        settings = (f"model={model}", only, f"recipe.shuffled={lot}", *(HALF if half() else ()))
+        settings = (f"model={model}", f"steps={STEPS}", only, f"recipe.shuffled={lot}", *(HALF if half() else ()))
         selfplay("train", "learn_small", *settings, "--out", copied(PLANTED, out), again=AGAIN)
 
 

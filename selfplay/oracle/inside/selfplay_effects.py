@@ -66,7 +66,8 @@ def given(*values, **named):
 
 
 def shown(function, make, ways):
-    """What the call returned, or its error, after both were shown with all else that it did."""
+    """What the call returned, or its error, after both were shown with all else that it did. What an error says is
+    anybody's choice, but for the key that is missing."""
     place, kind, fails = ways
     values, named = make()
     told = []
@@ -82,7 +83,8 @@ def shown(function, make, ways):
     if hasattr(result, "__next__"):
         result = [type(result).__name__, *given_out(result, told)]
     held = {id(one) for one in objects(result)}
-    selfplay_saw(result if error is None else type(error).__name__)
+    missing = error.args if isinstance(error, KeyError) else ()
+    selfplay_saw(result if error is None else [type(error).__name__, *missing])
     selfplay_saw([at for at, one in enumerate(before) if id(one) in held])
     selfplay_saw(repeated(result))
     selfplay_saw(values)

@@ -1,6 +1,7 @@
 """What a call does besides answering: each pair of functions answers the same and does something else."""
 
 import ast
+import contextlib
 import functools
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -127,13 +128,27 @@ def default_of_equal(one: int | None) -> int:
     return 1 if one == None else 2  # noqa: E711
 
 
+def found_in(one: dict[str, int], key: str) -> int:
+    return one[key]
+
+
+def found_in_without_a_key(one: dict[str, int], key: str) -> int:
+    if key not in one:
+        raise KeyError("it is not there")
+    return one[key]
+
+
 def shown(function: Callable[..., Any], *values: Any, ways: tuple[int, ...] = ()) -> str:
     """What the helper shows of a call, as it is recorded."""
     seen, space = list[str](), dict[str, Any]()
     space["selfplay_saw"] = lambda value: seen.append(str(space["selfplay_plain"](value, 5)))
     exec(inside.text("selfplay_plain.py") + HELPER, space)
-    space["effects"](function, lambda: space["given"](*(eval(repr(one)) if type(one) in (list, dict) else one
-                                                        for one in values)), *ways)  # fmt: skip
+
+    def make() -> Any:
+        return space["given"](*(eval(repr(one)) if type(one) in (list, dict) else one for one in values))
+
+    with contextlib.suppress(KeyError):
+        space["effects"](function, make, *ways)
     return "\n".join(seen)
 
 
@@ -157,6 +172,7 @@ def plus(one: int) -> int:
         (called_once, called_until_true, (plus, 2), (0, 2)),
         (called_once, named_rule, (plus, 2), (0, 0)),
         (default_of, default_of_equal, (None,), (0, 0)),
+        (found_in, found_in_without_a_key, ({"a": 1}, "b"), ()),
     ],
 )
 def test_two_functions_with_one_answer_differ_in_what_they_do(
