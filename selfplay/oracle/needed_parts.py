@@ -1,9 +1,9 @@
-"""Is each part of a prediction's new code needed? Each is taken away (`rewriting/parts.py`), and the calls that judge
-the prediction are made again, and for the few parts that no call needs the tests: a part without which all end as
-before was judged by nobody.
+"""Is each part of a prediction's new code needed, and each part of the original that it lacks? Each is taken away
+(`rewriting/parts.py`), from the prediction or from the original, and the calls that judge the prediction are made
+again, and for the few parts that no call needs the tests: a part without which all end as before was judged by nobody.
 """
 
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 from selfplay.formatting import count
@@ -56,20 +56,47 @@ def parted_code(files: ChangedFiles) -> PartedCode | None:
     return PartedCode(made, tuple(words), names, tuple(fixed))
 
 
+def lacking(files: ChangedFiles) -> ChangedFiles:
+    """The original as the new code, where a prediction has other code: what is new there is what the prediction
+    lacks."""
+    there = {path: text for path, text in files.repaired.items() if text and path in files.after}
+    return ChangedFiles({path: files.after[path] for path in there}, there, {})
+
+
 def needed_parts(
     files: ChangedFiles, make: Callable[..., Called], tests: Callable[[Mapping[str, str]], Trial], wanted: Set[str]
 ) -> tuple[Layer, float]:
-    """Whether each part is needed; the layer has the runs of the tests, and the seconds are those of all scripts.
-    `make`: makes the calls that judge the prediction, with files in place of its own and `planted` in them; `tests`:
-    runs its tests so, of which it passes those that are `wanted`. Raises `SandboxError`."""
-    code = parted_code(files)
-    if code is None:
-        why = f"its new code cannot be taken apart, or has more than {MOST_PARTS} parts"
+    """Whether each part is needed, then whether each that it lacks is; the layer has the runs of the tests, and the
+    seconds are those of all scripts. `make`: makes the calls that judge the prediction, with files in place of its own
+    and `planted` in them; `tests`: runs its tests so, of which it passes those that are `wanted`. Raises
+    `SandboxError`."""
+    code, lost = parted_code(files), parted_code(lacking(files))
+    if code is None or lost is None:
+        why = f"its new code, or what it lacks, cannot be taken apart, or has more than {MOST_PARTS} parts"
         return layers.unavailable("parts", why), 0.0
     if code.fixed:
         return layers.unavailable("parts", f"{code.fixed[0]}: no part of it can be taken away"), 0.0
+    left, runs, seconds = _untold(code, make, tests, wanted)
+    if left:
+        why = f"no hidden input and no test tells {_named(left)}"
+        return replace(layers.unavailable("parts", why), runs=runs), seconds
+    whole = replace(lost, files={**lacking(files).after, **lost.files})
+    left, more, later = _untold(whole, make, tests, wanted)
+    runs, seconds = runs + more, seconds + later
+    if left:
+        why = f"it lacks a part of the original, which no hidden input and no test tells from it {_named(left)}"
+        return replace(layers.unavailable("parts", why), runs=runs), seconds
     if not code.words:
-        return layers.passed("parts", "it adds nothing that could be taken away"), 0.0
+        return layers.passed("parts", "it adds nothing that could be taken away", runs), seconds
+    return layers.passed("parts", f"each of its {count(len(code.words), 'part')} is needed", runs), seconds
+
+
+def _untold(
+    code: PartedCode, make: Callable[..., Called], tests: Callable[[Mapping[str, str]], Trial], wanted: Set[str]
+) -> tuple[list[str], int, float]:
+    """The words of parts without which all ends as before, the runs that this took, and their seconds."""
+    if not code.words:
+        return [], 0, 0.0
     numbers = range(1, len(code.words) + 1)
     called = make(code.files, planted=Additions(mutants=tuple(numbers), names=code.names, loading=False))
     said = called.outcomes.get("mutant", {})
@@ -81,8 +108,8 @@ def needed_parts(
         if trial.failed_at is not None or wanted <= trial.passed:
             break
         left.pop(0)
-    if left:
-        more = f", and {count(len(left) - 1, 'more part')}" if len(left) > 1 else ""
-        why = f"no hidden input and no test tells {code.words[left[0] - 1]}{more}"
-        return replace(layers.unavailable("parts", why), runs=runs), seconds
-    return layers.passed("parts", f"each of its {count(len(code.words), 'part')} is needed", runs), seconds
+    return [code.words[number - 1] for number in left], runs, seconds
+
+
+def _named(words: Sequence[str]) -> str:
+    return words[0] + (f", and {count(len(words) - 1, 'more part')}" if len(words) > 1 else "")

@@ -28,8 +28,11 @@ UNNEEDED = {
 }  # fmt: skip
 
 
-def files(after: str, before: str = "def f(x):\n    return 0\n") -> ChangedFiles:
-    return ChangedFiles({"a.py": before}, {"a.py": after}, {"a.py": before})
+BEFORE = "def f(x):\n    return 0\n"
+
+
+def files(after: str, repaired: str = "") -> ChangedFiles:
+    return ChangedFiles({"a.py": BEFORE}, {"a.py": after}, {"a.py": repaired} if repaired else {})
 
 
 WANTED = frozenset({"t"})
@@ -62,7 +65,7 @@ def test_a_part_that_changes_no_answer_is_weakly_assured(lab: Callable[[str], La
 def test_a_repair_of_another_form_needs_all_its_parts(lab: Callable[[str], Lab]) -> None:
     grade = graded(lab("python"), {"ledger/money.py": SAME})
     assert grade.resolved and not grade.weaknesses, grade
-    assert layer(grade, "parts").runs == 1
+    assert layer(grade, "parts").runs == 2  # its own parts, and those of the original that it lacks
 
 
 @pytest.mark.parametrize(("shown", "reason"), [
@@ -97,6 +100,24 @@ def test_what_only_tests_need_is_needed() -> None:
     assert found.state == "unavailable" and found.runs == 2
 
 
+def test_a_part_of_the_original_that_it_lacks_and_nothing_tells_is_weakly_assured() -> None:
+    """The repair returns right away what the original returns where `x` is small."""
+    given = list[Mapping[str, str]]()
+    original = "def f(x):\n    if x > 10**9:\n        return 0\n    return x + 1\n"
+
+    def make(made: Mapping[str, str], planted: Additions) -> Called:
+        given.append(made)
+        return Called({"mutant": {f"mutant/{number}": '["c"]' for number in planted.mutants if number != 1}})
+
+    found, _ = needed_parts(files("def f(x):\n    return x + 1\n", original), make, lambda made: PASSES, WANTED)
+    why = "it lacks a part of the original, which no hidden input and no test tells from it "
+    assert found.state == "unavailable" and found.reason == f"{why}without `if x > 10 ** 9:`"
+    assert [*given[0]] == ["a.py"] and "10 ** 9" in given[0]["a.py"]
+    whole, _ = needed_parts(files("def f(x):\n    return x + 1\n", original), told(dict.fromkeys(range(9), '["c"]')),
+                            never, WANTED)  # fmt: skip
+    assert whole.state == "passed" and whole.reason == "it adds nothing that could be taken away"
+
+
 def test_the_tests_are_run_for_few_parts() -> None:
     many = files("def f(x):\n" + "    x += 1\n" * (MOST_TRIED + 1) + "    return x\n")
     found, _ = needed_parts(many, told({}), never, WANTED)
@@ -112,4 +133,6 @@ def test_code_that_has_no_parts_or_too_many_is_not_run() -> None:
     many = needed("def f(x):\n" + "    x += 1\n" * (MOST_PARTS + 1))
     assert many.state == "unavailable" and many.reason.endswith(f"or has more than {MOST_PARTS} parts")
     deep = needed("def f(x):\n    return " + "-" * 900 + "1\n")
-    assert deep.state == "unavailable" and deep.reason.startswith("its new code cannot be taken apart")
+    assert deep.state == "unavailable" and deep.reason.startswith(
+        "its new code, or what it lacks, cannot be taken apart"
+    )

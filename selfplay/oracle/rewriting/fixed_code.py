@@ -21,6 +21,8 @@ _DEFAULT = "is no plain default"
 _RAISED, _ASSERTED = "runs code for what is raised", "runs code for an assertion, which may be left out (`python -O`)"
 _OUTSIDE = "is more than a plain value outside of functions"
 _UNUSED = "is imported and not used"
+_HIDING = "hides errors of any kind"
+_LEAVING = (ast.Return, ast.Break, ast.Continue)
 
 
 def fixed_code(tree: ast.Module, fresh: Set[int]) -> Iterator[str]:
@@ -30,6 +32,8 @@ def fixed_code(tree: ast.Module, fresh: Set[int]) -> Iterator[str]:
     for node in ast.walk(tree):
         if getattr(node, "lineno", 0) in fresh:
             yield from (f"`{_short(one)}` {why}" for one, why in _of(node, own))
+        if isinstance(node, ast.Try):
+            yield from (f"`{_short(one)}` {_HIDING}" for one in _leaving(node) if one.lineno in fresh)
     for statement in _outside(tree):
         if statement.lineno in fresh:
             yield from _of_module(statement, used)
@@ -45,11 +49,21 @@ def _of(node: ast.AST, own: frozenset[str]) -> Iterator[tuple[ast.AST, str]]:
             words = [one.value for one in raised.keywords] if isinstance(raised, ast.Call) else []
             told = [*raised.args, *words] if isinstance(raised, ast.Call) else [raised]
             yield from ((one, _RAISED) for one in told if not _shows(one, own))
+        case ast.Name(id="suppress") | ast.Attribute(attr="suppress"):
+            yield node, _HIDING
+        case ast.ImportFrom(names=names) if any(one.name == "suppress" and one.asname for one in names):
+            yield node, _HIDING
         case ast.Assert(test=test) if not _shows(test, own):
             yield test, _ASSERTED
         case ast.Lambda(args=given) | ast.FunctionDef(args=given) | ast.AsyncFunctionDef(args=given):
             defaults = [one for one in (*given.defaults, *given.kw_defaults) if one is not None]
             yield from ((one, _DEFAULT) for one in defaults if not _is_named(one))
+
+
+def _leaving(node: ast.Try) -> Iterator[ast.stmt]:
+    """What leaves the last part of a `try`, whatever was raised before."""
+    for last in node.finalbody:
+        yield from (one for one in ast.walk(last) if isinstance(one, _LEAVING))
 
 
 def _of_module(statement: ast.stmt, used: set[str]) -> Iterator[str]:

@@ -22,6 +22,7 @@ def fixed(text: str) -> list[str]:
     "def f(x):\n    assert isinstance(x, int) and len(x.y) > 1, str(x)\n",
     "def f(x):\n    t = (1, 2)\n    return [lambda: t, min(x, 3)]\n",
     "def f(x):\n    match x:\n        case 1:\n            return 2\n",
+    "def f(x):\n    try:\n        g(x)\n    finally:\n        x.close()\n",
 ])  # fmt: skip
 def test_what_may_stand_there(text: str) -> None:
     assert fixed(text) == []
@@ -45,6 +46,13 @@ def test_what_may_stand_there(text: str) -> None:
     ("def f(x):\n    assert x.append(1) is None\n",
      "`x.append(1) is None` runs code for an assertion, which may be left out (`python -O`)"),
     ("def f(x):\n    match x:\n        case 1 | 2:\n            return 2\n", "`1 | 2` is one of several patterns"),
+    ("def f(x):\n    try:\n        g(x)\n    finally:\n        return x\n", "`return x` hides errors of any kind"),
+    ("def f(x):\n    for y in x:\n        try:\n            g(x)\n        finally:\n            if y:\n"
+     "                break\n", "`break` hides errors of any kind"),
+    ("def f(x):\n    with contextlib.suppress(KeyError):\n        g(x)\n",
+     "`contextlib.suppress` hides errors of any kind"),
+    ("def f(x):\n    from contextlib import suppress as calm\n    with calm(KeyError):\n        g(x)\n",
+     "`from contextlib import suppress as calm` hides errors of any kind"),
 ])  # fmt: skip
 def test_what_cannot_be_taken_away(text: str, said: str) -> None:
     assert said.replace("(y := 1)", "y := 1") in [one.replace("(y := 1)", "y := 1") for one in fixed(text)]
