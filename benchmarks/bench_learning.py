@@ -4,7 +4,7 @@ and the same run with the rewards of each group dealt out by lot, which must not
 Bugs by script -> those graded at full assurance -> short lessons -> cold start -> the bugs that it
 resolves at times -> `learn_small`, twice.
 `.venv-models/bin/python -m benchmarks.bench_learning [--json|--markdown]`; the same command goes on where it was
-stopped. `--markdown`: the curves as a page shows them, from what is stored. Two cores take an hour.
+stopped. `--markdown`: the curves as a page shows them, from what is stored. Two quiet cores take an hour and a half.
 """
 
 import argparse
@@ -36,8 +36,8 @@ COLD_START = (
     "--held-out", "0", "--budget", "3072", "--too-long", "leave-out", "--keep-activations",
 )  # fmt: skip
 HALF = ("recipe.precision=bf16", "play.dtype=bfloat16")
-WINDOW = 2
-"""Steps whose attempts are counted together."""
+WINDOW, ENDS = 2, 4
+"""Steps whose attempts are counted together, in the curves and at their ends: a step draws half of the bugs."""
 AGAIN = "python -m benchmarks.bench_learning"
 
 
@@ -116,13 +116,13 @@ def shares(curve: Sequence[tuple[int, int]], window: int = WINDOW) -> list[float
 
 
 def sheet(curves: dict[str, list[tuple[int, int]]]) -> Sheet:
-    rewards, shuffled = shares(curves["rewards"]), shares(curves["shuffled"])
+    rewards, shuffled = shares(curves["rewards"], ENDS), shares(curves["shuffled"], ENDS)
     return Sheet(
         f"A solver of 135M on {WANTED} bugs, share of attempts that resolve theirs",
         (
-            at_most(f"first {WINDOW} steps", rewards[0], 0.25, ""),
-            at_least(f"last {WINDOW} steps", rewards[-1], 0.5, ""),
-            at_most(f"rewards by lot, last {WINDOW} steps above the first", shuffled[-1] - shuffled[0], 0.15, ""),
+            at_most(f"first {ENDS} steps", rewards[0], 0.1, ""),
+            at_least(f"last {ENDS} steps", rewards[-1], 0.5, ""),
+            at_most(f"rewards by lot, last {ENDS} steps above the first", shuffled[-1] - shuffled[0], 0.15, ""),
         ),
     )
 
