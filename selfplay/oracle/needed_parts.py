@@ -4,15 +4,18 @@ again, and for the few parts that no call needs the tests: a part without which 
 """
 
 from collections.abc import Callable, Mapping, Sequence, Set
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from selfplay.formatting import count
 from selfplay.oracle import layers
 from selfplay.oracle.added_code import added_code, known_expressions, known_lines
 from selfplay.oracle.behaviour.call_runner import Additions, Called
+from selfplay.oracle.lacking_code import kept_expressions, kept_lines, originals
 from selfplay.oracle.layers import Layer
 from selfplay.oracle.rewriting.mutant_schema import SchemaNames
-from selfplay.oracle.rewriting.parts import MOST_PARTS, with_parts, without_part
+from selfplay.oracle.rewriting.new_lines import Lines
+from selfplay.oracle.rewriting.parts import MOST_PARTS, Sources, with_parts, without_part
 from selfplay.oracle.rewriting.secret_names import secret_names
 from selfplay.oracle.screening.screen import ChangedFiles
 from selfplay.oracle.trial import Trial
@@ -37,30 +40,35 @@ class PartedCode:
         return {path: without_part(text, self.names.chosen, number) for path, text in self.files.items()}
 
 
-def parted_code(files: ChangedFiles) -> PartedCode | None:
+def added_parts(files: ChangedFiles) -> PartedCode | None:
     """The new code of a prediction in parts; None if it has too many, or cannot be taken apart."""
-    one, other = secret_names(2, "\n".join(files.after.values()))
+    with suppress(RecursionError):
+        return _parted(added_code(files), files, known_lines(files), known_expressions(files))
+    return None
+
+
+def lacking_parts(files: ChangedFiles) -> PartedCode | None:
+    """The original in parts, where a prediction has other code, which lacks them; None as for its new code."""
+    with suppress(RecursionError):
+        made = _parted(originals(files), files, kept_lines(files), kept_expressions(files))
+        return made and replace(made, files={**originals(files), **made.files}, fixed=())
+    return None
+
+
+def _parted(texts: Mapping[str, str], files: ChangedFiles, lines: Lines, known: Sources) -> PartedCode | None:
+    """These texts, with a mutant for each part that is in none of the `lines` and `known` expressions. Raises
+    `RecursionError`."""
+    one, other = secret_names(2, "\n".join([*files.after.values(), *files.repaired.values()]))
     names, made = SchemaNames(f"_{one}", f"_{other}"), dict[str, str]()
     words, fixed = list[str](), list[str]()
-    try:
-        lines, known = known_lines(files), known_expressions(files)
-        for path, text in added_code(files).items():
-            parted = with_parts(text, lines, known, names, len(words) + 1)
-            if parted is None or parted.too_many or len(words) + len(parted.words) > MOST_PARTS:
-                return None
-            made |= {path: parted.text} if parted.words else {}
-            words += parted.words
-            fixed += parted.fixed
-    except RecursionError:
-        return None
+    for path, text in texts.items():
+        parted = with_parts(text, lines, known, names, len(words) + 1)
+        if parted is None or parted.too_many or len(words) + len(parted.words) > MOST_PARTS:
+            return None
+        made |= {path: parted.text} if parted.words else {}
+        words += parted.words
+        fixed += parted.fixed
     return PartedCode(made, tuple(words), names, tuple(fixed))
-
-
-def lacking(files: ChangedFiles) -> ChangedFiles:
-    """The original as the new code, where a prediction has other code: what is new there is what the prediction
-    lacks."""
-    there = {path: text for path, text in files.repaired.items() if text and path in files.after}
-    return ChangedFiles({path: files.after[path] for path in there}, there, {})
 
 
 def needed_parts(
@@ -70,7 +78,7 @@ def needed_parts(
     seconds are those of all scripts. `make`: makes the calls that judge the prediction, with files in place of its own
     and `planted` in them; `tests`: runs its tests so, of which it passes those that are `wanted`. Raises
     `SandboxError`."""
-    code, lost = parted_code(files), parted_code(lacking(files))
+    code, lost = added_parts(files), lacking_parts(files)
     if code is None or lost is None:
         why = f"its new code, or what it lacks, cannot be taken apart, or has more than {MOST_PARTS} parts"
         return layers.unavailable("parts", why), 0.0
@@ -80,8 +88,7 @@ def needed_parts(
     if left:
         why = f"no hidden input and no test tells {_named(left)}"
         return replace(layers.unavailable("parts", why), runs=runs), seconds
-    whole = replace(lost, files={**lacking(files).after, **lost.files})
-    left, more, later = _untold(whole, make, tests, wanted)
+    left, more, later = _untold(lost, make, tests, wanted)
     runs, seconds = runs + more, seconds + later
     if left:
         why = f"it lacks a part of the original, which no hidden input and no test tells from it {_named(left)}"

@@ -1,0 +1,44 @@
+"""What a prediction lacks of the original: lines and expressions that neither its function of this name has nor a
+function or class that is new, to which a repair may move them. How far a line is indented does not count."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
+from selfplay.oracle.rewriting.new_lines import Lines, lines_of
+from selfplay.oracle.rewriting.parts import Sources, expressions_of
+from selfplay.oracle.screening.screen import ChangedFiles
+
+
+def originals(files: ChangedFiles) -> dict[str, str]:
+    """Path -> text of the original's files that it changes."""
+    return {path: text for path, text in files.repaired.items() if text and path in files.after}
+
+
+def kept_lines(files: ChangedFiles) -> Lines:
+    """The lines of the original that the prediction still has. Raises `RecursionError`."""
+    of_original = _together(map(lines_of, originals(files).values()))
+    own = {name for name, _ in of_original}
+    there = Counter[tuple[str, str]]()
+    for (name, line), number in _together(map(lines_of, files.after.values())).items():
+        there[name if name in own else "", line.strip()] += number
+    moved = {line for name, line in there if not name}
+    return Counter({
+        (name, line): number if line.strip() in moved else there[name, line.strip()]
+        for (name, line), number in of_original.items()
+    })  # fmt: skip
+
+
+def kept_expressions(files: ChangedFiles) -> Sources:
+    """The expressions of the original's functions that the prediction still has. Raises `RecursionError`."""
+    of_original = frozenset[tuple[str, str]]().union(*map(expressions_of, originals(files).values()))
+    there = frozenset[tuple[str, str]]().union(*map(expressions_of, files.after.values()))
+    own = {name for name, _ in of_original}
+    moved = {source for name, source in there if name not in own}
+    return frozenset(one for one in of_original if one in there or one[1] in moved)
+
+
+def _together(every: Iterable[Mapping[tuple[str, str], int]]) -> Counter[tuple[str, str]]:
+    found = Counter[tuple[str, str]]()
+    for one in every:
+        found.update(one)
+    return found
