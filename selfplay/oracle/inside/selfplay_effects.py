@@ -34,7 +34,7 @@ class Anything:
 
 
 class Callable:
-    """A function that is none."""
+    """An object that can be called, in the place of a function."""
 
     def __init__(self, function):
         self._function = function
