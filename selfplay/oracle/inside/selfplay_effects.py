@@ -213,7 +213,7 @@ def changed(value):
     for one in objects(value, own=False):
         if type(one) is list:
             one.append(MARK)
-            undo.append(lambda one=one: one.remove(MARK) if MARK in one else None)
+            undo.append(lambda one=one: one.__setitem__(slice(None), [each for each in one if each is not MARK]))
         elif type(one) is dict:
             one[MARK] = MARK
             undo.append(lambda one=one: one.pop(MARK, None))

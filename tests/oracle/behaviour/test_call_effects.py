@@ -187,6 +187,18 @@ def test_what_is_put_into_a_result_is_taken_out_again() -> None:
     assert list("ab") == LETTERS
 
 
+def test_what_is_taken_out_again_is_what_was_put_in_not_what_is_equal_to_it() -> None:
+    class Any(str):
+        __hash__ = str.__hash__
+
+        def __eq__(self, other: object) -> bool:
+            return True
+
+    kept = [Any("a"), "b"]
+    shown(lambda one: kept, 1)
+    assert [str(one) for one in kept] == ["a", "b"]
+
+
 def test_an_error_is_raised_once_all_is_shown_but_not_one_that_was_asked_for() -> None:
     with pytest.raises(ZeroDivisionError):
         shown(lambda one: 1 // one, 0)
