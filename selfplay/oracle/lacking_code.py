@@ -1,9 +1,6 @@
 """What a prediction lacks of the original: lines and expressions that neither its function of this name has nor a
 function or class that is new, to which a repair may move them. How far a line is indented does not count."""
 
-from collections import Counter
-from collections.abc import Iterable, Mapping
-
 from selfplay.oracle.rewriting.new_lines import Lines, lines_of
 from selfplay.oracle.rewriting.parts import Sources, expressions_of
 from selfplay.oracle.screening.screen import ChangedFiles
@@ -16,13 +13,13 @@ def originals(files: ChangedFiles) -> dict[str, str]:
 
 def kept_lines(files: ChangedFiles) -> Lines:
     """The lines of the original that the prediction still has. Raises `RecursionError`."""
-    of_original = _together(map(lines_of, originals(files).values()))
+    of_original = sum(map(lines_of, originals(files).values()), Lines())
     own = {name for name, _ in of_original}
-    there = Counter[tuple[str, str]]()
-    for (name, line), number in _together(map(lines_of, files.after.values())).items():
+    there = Lines()
+    for (name, line), number in sum(map(lines_of, files.after.values()), Lines()).items():
         there[name if name in own else "", line.strip()] += number
     moved = {line for name, line in there if not name}
-    return Counter({
+    return Lines({
         (name, line): number if line.strip() in moved else there[name, line.strip()]
         for (name, line), number in of_original.items()
     })  # fmt: skip
@@ -35,10 +32,3 @@ def kept_expressions(files: ChangedFiles) -> Sources:
     own = {name for name, _ in of_original}
     moved = {source for name, source in there if name not in own}
     return frozenset(one for one in of_original if one in there or one[1] in moved)
-
-
-def _together(every: Iterable[Mapping[tuple[str, str], int]]) -> Counter[tuple[str, str]]:
-    found = Counter[tuple[str, str]]()
-    for one in every:
-        found.update(one)
-    return found

@@ -84,23 +84,25 @@ def _named(one: ast.keyword) -> str:
 
 def usual_form(tree: ast.expr) -> ast.expr:
     """The call itself, of one that is looked at closely; any other as it is."""
-    if not (isinstance(tree, ast.Call) and name_of(tree) == f"{EFFECTS}.effects" and len(tree.args) > 1):
-        return tree
-    function, make = tree.args[:2]
-    given = make.body if isinstance(make, ast.Lambda) else make
-    if not isinstance(given, ast.Call):
-        return tree
-    if not isinstance(function, ast.Lambda):
-        return ast.Call(function, given.args, given.keywords)
-    called = function.body.func if isinstance(function.body, ast.Call) else function.body
-    made: ast.expr = given.args[0]
-    if isinstance(called, ast.Attribute):
-        made = ast.Attribute(made, called.attr, ast.Load())
-    return ast.Call(made, given.args[1:], given.keywords)
+    match _way(tree):
+        case [
+            ast.Lambda(body=ast.Call(func=called)),
+            ast.Lambda(body=ast.Call(args=[thing, *args], keywords=named)),
+            *_,
+        ]:
+            made = ast.Attribute(thing, called.attr, ast.Load()) if isinstance(called, ast.Attribute) else thing
+            return ast.Call(made, args, named)
+        case [function, ast.Lambda(body=ast.Call(args=args, keywords=named)), *_]:
+            return ast.Call(function, args, named)
+    return tree
 
 
 def of_another_kind(tree: ast.expr) -> bool:
     """Whether it is looked at with an argument of a type that is not below the argument's own."""
-    if not (isinstance(tree, ast.Call) and name_of(tree) == f"{EFFECTS}.effects" and len(tree.args) == 4):
-        return False
-    return int(ast.unparse(tree.args[3])) >= BELOW
+    way = _way(tree)
+    return len(way) == 4 and int(ast.unparse(way[3])) >= BELOW
+
+
+def _way(tree: ast.expr) -> list[ast.expr]:
+    """What the helper is given: function, arguments, place, kind, number; nothing for any other call."""
+    return tree.args if isinstance(tree, ast.Call) and name_of(tree) == f"{EFFECTS}.effects" else []
