@@ -5,7 +5,6 @@ failing repository never ends the run: the reason is recorded and shown in the r
 resumes, failed repositories are tried again last.
 """
 
-import asyncio
 import logging
 import sqlite3
 from collections.abc import Callable, Sequence
@@ -18,6 +17,7 @@ from selfplay.commands import cleanup
 from selfplay.commands.chances import planned, player_for
 from selfplay.commands.cost import CostMeter, phases
 from selfplay.commands.curriculum import CurriculumWatcher, played, prepared_source
+from selfplay.commands.event_loop import EventLoop
 from selfplay.commands.order import Order, repository_settings, shared_settings
 from selfplay.commands.solve import settle_attempts
 from selfplay.curriculum import Curriculum, CurriculumError, OtherSettings, open_curriculum
@@ -115,7 +115,7 @@ def here(base: Order, backend: Backend, watcher: CurriculumWatcher) -> Make:
     def make(pool: Curriculum, orders: Sequence[Order]) -> None:
         player, ends = player_named(base.policy, base.options), Ends(pool, watcher.say)
         with ExitStack() as stack:
-            runner = stack.enter_context(asyncio.Runner())
+            runner = stack.enter_context(EventLoop())
             stack.callback(lambda: runner.run(player.close()))
             runner.run(player.open(watcher.say))
             for number, order in enumerate(orders, 1):
@@ -136,7 +136,7 @@ def _made(
     pool: Curriculum,
     backend: Backend,
     player: Player,
-    runner: asyncio.Runner,
+    runner: EventLoop,
     watcher: CurriculumWatcher,
     meter: CostMeter,
 ) -> str:

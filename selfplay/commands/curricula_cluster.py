@@ -25,6 +25,7 @@ from selfplay.commands.chances import Chances, planned, player_for, recorded_str
 from selfplay.commands.cost import CostMeter
 from selfplay.commands.curricula import Ends, Make
 from selfplay.commands.curriculum import CurriculumWatcher, allow_typed, measured_here, prepared_here
+from selfplay.commands.event_loop import EventLoop
 from selfplay.commands.injections import Injector, play_injection
 from selfplay.commands.make_bugs import BugsWanted, make_bugs
 from selfplay.commands.order import Order, repository_settings
@@ -55,8 +56,8 @@ def on_ray(base: Order, isolation: Isolation, address: str, watcher: CurriculumW
 
     def make(pool: Curriculum, orders: Sequence[Order]) -> None:
         watcher.say(f"joining Ray at {address}")
-        with joined(Cluster(), address):
-            asyncio.run(_made(base, orders, isolation, pool, watcher))
+        with joined(Cluster(), address), EventLoop() as runner:
+            runner.run(_made(base, orders, isolation, pool, watcher))
 
     return make
 

@@ -1,6 +1,5 @@
 """From a source to a stored curriculum: what `selfplay curriculum` does, as one function over values."""
 
-import asyncio
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from functools import partial
@@ -9,6 +8,7 @@ from typing import Any, Protocol
 from selfplay.commands import cleanup
 from selfplay.commands.chances import planned, player_for
 from selfplay.commands.cost import CostMeter, cost_report
+from selfplay.commands.event_loop import EventLoop
 from selfplay.commands.injections import injector_of
 from selfplay.commands.make_bugs import BugsWanted, make_bugs
 from selfplay.commands.order import (
@@ -67,7 +67,7 @@ def run_curriculum(order: Order, backend: Backend, watcher: CurriculumWatcher) -
         pool.settle({**settings_of(order), **player.settings})
         if order.order == 2:
             settle_attempts(pool, player.name, player, order.attempts)
-        runner = stack.enter_context(asyncio.Runner())
+        runner = stack.enter_context(EventLoop())
         stack.callback(lambda: runner.run(player.close()))
         runner.run(player.open(watcher.say))
         prepared, suite = repository = prepared_source(order, pool, backend, watcher)

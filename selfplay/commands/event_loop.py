@@ -1,9 +1,9 @@
 """The one event loop of a command, and how a synchronous caller reads its results."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Generator, Iterable
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterable
 from contextlib import aclosing
-from typing import TypeVar
+from typing import Any, Self, TypeVar
 
 from selfplay.errors import SelfplayError
 from selfplay.rollout.retries import Retries
@@ -17,10 +17,32 @@ R = TypeVar("R")
 T = TypeVar("T")
 
 
+class EventLoop:
+    """The event loop of a command, as a context. Nothing but an interrupt cancels what it runs."""
+
+    def __init__(self) -> None:
+        self._runner = asyncio.Runner()
+
+    def __enter__(self) -> Self:
+        self._runner.__enter__()
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._runner.__exit__(*error)
+
+    def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        """What the coroutine returns. asyncio's runner lets `CancelledError` out where an interrupt comes after it has
+        set its handler and before it has set its count of interrupts to 0 (seen with Python 3.11)."""
+        try:
+            return self._runner.run(coroutine)
+        except asyncio.CancelledError:
+            raise KeyboardInterrupt from None
+
+
 def iterate(found: AsyncGenerator[T, None]) -> Generator[T, None, None]:
     """The values as they come, on their own event loop. When the caller leaves early (an error, Ctrl-C, `close`), the
     jobs that still run are cancelled and awaited."""
-    with asyncio.Runner() as runner:
+    with EventLoop() as runner:
         try:
             while (value := runner.run(_next(found))) is not None:
                 yield value[0]

@@ -14,6 +14,7 @@ from typing import Any
 from selfplay.agent import EpisodeLimits
 from selfplay.commands import cleanup
 from selfplay.commands.curriculum import CurriculumWatcher, prepared_source
+from selfplay.commands.event_loop import EventLoop
 from selfplay.commands.order import Order, refuse_out_in_source, settings_of
 from selfplay.commands.serve_run import PROMPT_EPISODES, ServedRun
 from selfplay.commands.solve import settle_attempts
@@ -67,7 +68,7 @@ def serve_environments(
         pool.settle({"source": order.source} if pool.episodes.any_stored() else settings_of(wanted))
         settle_attempts(pool, OUTSIDE, player, 0)
         prepared, suite = prepared_source(wanted, pool, backend, watcher)
-        runner = stack.enter_context(asyncio.Runner())
+        runner = stack.enter_context(EventLoop())
         workers = stack.enter_context(Workers(one_per_core(order.workers)))
         stack.enter_context(relaxed_gc())
         both = repository_runs(wanted, prepared, suite, player, SandboxPool(backend), workers, OUTSIDE)

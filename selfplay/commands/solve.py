@@ -4,7 +4,6 @@ Every bug's world is searched for copies of the answer before a solver sees it; 
 whose world cannot be audited, unless the order allows it.
 """
 
-import asyncio
 import contextlib
 import json
 from collections.abc import Mapping, Sequence
@@ -18,6 +17,7 @@ from selfplay.artifact.environment import recorded_environment
 from selfplay.commands import cleanup
 from selfplay.commands.attemptable_bugs import ready_bugs
 from selfplay.commands.attempts import AttemptPlay, missing, play_attempts, unfinished
+from selfplay.commands.event_loop import EventLoop
 from selfplay.commands.limited_lines import MOST_LINES
 from selfplay.commands.promoting import promoted
 from selfplay.commands.ranges import refuse_outside
@@ -100,7 +100,7 @@ def run_solve(order: SolveOrder, backend: Backend, watcher: SolveWatcher) -> dic
         wanted = chosen(pool, order.bugs)
         if not control:
             settle_attempts(pool, policy, player, 0 if order.bugs else order.attempts)
-        runner = stack.enter_context(asyncio.Runner())
+        runner = stack.enter_context(EventLoop())
         stack.callback(lambda: runner.run(player.close()))
         if unfinished(pool, policy, wanted or pool.orders(), order.attempts):
             runner.run(player.open(watcher.say))  # before everything that takes long: it fails early

@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator
 
 import pytest
 
-from selfplay.commands.event_loop import in_parallel, iterate
+from selfplay.commands.event_loop import EventLoop, in_parallel, iterate
 from selfplay.sandbox import Backend, SandboxError, World
 
 
@@ -82,3 +82,22 @@ def test_an_interrupt_between_a_task_and_its_loop_ends_the_values(monkeypatch: p
     with pytest.raises(KeyboardInterrupt):
         next(found)
     assert ended == ["closed"]
+
+
+def test_an_interrupt_before_the_loop_counts_interrupts_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """asyncio's runner sets its handler, then its count of interrupts to 0; one may come between the two."""
+    was, sent = signal.signal, []
+
+    def set_and_interrupted(number: int, handler: object) -> object:
+        before = was(number, handler)  # type: ignore[arg-type]  # as the runner gives it
+        if not sent:
+            sent.append(number)
+            signal.raise_signal(signal.SIGINT)
+        return before
+
+    with EventLoop() as loop:
+        loop.run(asyncio.sleep(0))
+        monkeypatch.setattr(signal, "signal", set_and_interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            loop.run(asyncio.sleep(60))
+    assert sent == [signal.SIGINT]

@@ -5,7 +5,6 @@ A step plays the injector groups and the solver groups that `loop.schedule` says
 the same command resumes: played episodes are kept, and each rollout is trained on exactly once.
 """
 
-import asyncio
 import json
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, asynccontextmanager
@@ -17,6 +16,7 @@ from selfplay.agent.chat_format import ChatFormat
 from selfplay.artifact.files import write_atomically
 from selfplay.commands import cleanup
 from selfplay.commands.curriculum import CurriculumWatcher
+from selfplay.commands.event_loop import EventLoop
 from selfplay.commands.learn import vocabulary_of
 from selfplay.commands.order import Order, refuse_out_in_source, repository_settings, shared_settings
 from selfplay.commands.solve import chosen, settle_attempts
@@ -85,7 +85,7 @@ def run_training(order: TrainOrder, backend: Backend, watcher: RunWatcher) -> di
         if config.cluster is not None:  # before anything is built, which may take hours
             stack.enter_context(_joined(config.cluster, order.address, watcher))
         measured = prepared_sources(wanted, pool, ledger, backend, watcher, config.injector.groups > 0)
-        runner = stack.enter_context(asyncio.Runner())
+        runner = stack.enter_context(EventLoop())
         workers = stack.enter_context(Workers(one_per_core(config.workers)))
         stack.enter_context(relaxed_gc())
         seats = SandboxPool(backend)
