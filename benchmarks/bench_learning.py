@@ -21,9 +21,9 @@ from selfplay.loop.metrics import Figures, counts, read_history
 
 NAMES = ("bugs", "lessons", "tried", "rewards", "shuffled")
 PLANTED, TAUGHT, TRIED, LEARNS, CONTROL = (Path("runs", f"learning-{name}") for name in NAMES)
-BUGS, WANTED, LEAST, STEPS = 30, 8, 6, 20
-"""Bugs made, bugs that the solver is trained on, how many of these it must resolve at times, and the steps of a run.
-One that is resolved never or always teaches nothing at first, one that is graded weakly earns nothing."""
+BUGS, WANTED, STEPS = 30, 8, 12
+"""Bugs made, bugs that the solver is trained on, and the steps of a run; each step attempts all of them. A bug that is
+resolved never or always teaches nothing at first, one that is graded weakly earns nothing."""
 MADE = ("--strategy", "direct", "--seed", 1, "--bugs", BUGS)
 ROUNDS = ((3, 3e-4), *6 * ((1, 1e-4),))
 """(epochs, learning rate) of the rounds of the cold start. It ends with the first after which `LEAST` bugs are resolved

@@ -1,4 +1,8 @@
-"""Check 3. On the original the script ends in time, enough tests pass, and none of the chosen tests fails."""
+"""Check 3. On the original the script ends in time, enough tests pass, and none of the chosen tests fails each time.
+
+Where a test fails, the original is run again, as check 8 does anyway. One that then passes varies (it measures time,
+and the machine was busy): check 8 leaves it out.
+"""
 
 from selfplay.artifact import Artifact, Verdict
 from selfplay.formatting import count
@@ -18,11 +22,20 @@ def check(artifact: Artifact, bench: Workbench, thresholds: Thresholds) -> Verdi
         return fails(NAME, "test_script.sh floods its output: the log was cut", log_tail=clean.log_tail)
     if clean.failed_at:
         return fails(NAME, clean.error, log_tail=clean.log_tail)
-    if clean.failed:
-        fail = count(len(clean.failed), "test of the original fails", "tests of the original fail")
-        return fails(NAME, f"{fail}: {few(clean.failed)}", failed=sorted(clean.failed)[:50])
+    if failed := _always_failing(bench, thresholds.repeats):
+        fail = count(len(failed), "test of the original fails", "tests of the original fail")
+        return fails(NAME, f"{fail}: {few(failed)}", failed=sorted(failed)[:50])
     if len(clean.passed) < thresholds.min_passing_tests:
         found = count(len(clean.passed), "test passes", "tests pass")
         return fails(NAME, f"only {found} on the original; at least {thresholds.min_passing_tests} are required")
     reason = f"{count(len(clean.passed), 'test passes', 'tests pass')} on the original in {clean.seconds:.2f} s"
+    reason += f"; {count(len(clean.failed), 'fails', 'fail')} at times ({few(clean.failed, 2)})" if clean.failed else ""
     return passes(NAME, reason, passing=len(clean.passed), exit_code=clean.exit_code)
+
+
+def _always_failing(bench: Workbench, repeats: int) -> frozenset[str]:
+    """The tests that pass in none of these runs of the original, and fail in the first."""
+    failed = bench.run().failed
+    for repeat in range(1, repeats) if failed else ():
+        failed -= bench.run(repeat=repeat).passed
+    return failed

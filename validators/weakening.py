@@ -32,7 +32,7 @@ def check(artifact: Artifact, bench: Workbench, thresholds: Thresholds) -> Verdi
     if reason := unusable(weakened, "with the weakening"):
         return fails(NAME, reason, log_tail=weakened.log_tail)
     broken = failing(bench, artifact.bug_inject)
-    if new := weakened.failed - broken:
+    if new := _broken(weakened.failed - broken - bench.run().failed, artifact, bench, thresholds.repeats):
         return fails(NAME, f"the weakening breaks {count(len(new), 'test')}: {few(new)}", log_tail=weakened.log_tail)
     passing, gone = broken & weakened.passed, broken - weakened.outcomes.keys()
     if not passing and not gone:
@@ -46,6 +46,13 @@ def check(artifact: Artifact, bench: Workbench, thresholds: Thresholds) -> Verdi
     reason += f"; {count(len(lost), 'passing case')} went with them" if lost else ""
     visible = len(broken & weakened.failed)
     return passes(NAME, reason, passing=len(passing), gone=len(gone), visible=visible, lost=len(lost))
+
+
+def _broken(tests: frozenset[str], artifact: Artifact, bench: Workbench, repeats: int) -> frozenset[str]:
+    """The tests among `tests` that pass in no run with the weakening: one that fails at times was not broken by it."""
+    for repeat in range(1, repeats) if tests else ():
+        tests -= variant(bench, artifact.bug_inject, artifact.weakening, repeat=repeat).passed
+    return tests
 
 
 def _steady(tests: frozenset[str], artifact: Artifact, bench: Workbench, repeats: int) -> frozenset[str]:

@@ -46,3 +46,25 @@ def test_a_test_that_flickers_on_the_original_only(bench):
     # each of four runs of two trees leaves out one id of a thousand, and no two the same
     assert len(result.flaky) == 8
     assert len(result.pass_to_pass) == 9 - 3 + 1 + 1000 - 8
+
+
+@pytest.mark.slow
+def test_a_test_that_fails_at_times_on_the_original(bench):
+    """It fails in the first run of the original, or in the repeat: a test that measures time does so on a busy
+    machine."""
+    valid = hand_made.artifact("c")
+    some = NOW + "for i in $(seq 0 999); do [ $i = $((now % 1000)) ] && echo FAIL: timed $i || echo PASS: timed $i; done\n"
+    artifact = replace(valid, test_script=some + valid.test_script)
+    result = validate(artifact, bench("c", artifact), Thresholds())
+    assert result.valid, result.reason
+    assert "1 fails at times ('timed " in result.verdicts[2].reason
+    assert len(result.flaky) == 8  # another one fails in each of four runs of two trees
+    assert len(result.pass_to_pass) == 9 - 3 + 1000 - 8
+
+
+@pytest.mark.slow
+def test_a_test_that_always_fails_on_the_original(bench):
+    valid = hand_made.artifact("c")
+    artifact = replace(valid, test_script="echo FAIL: never\n" + valid.test_script)
+    result = validate(artifact, bench("c", artifact), Thresholds())
+    assert result.reason == "test_script: 1 test of the original fails: 'never'"
