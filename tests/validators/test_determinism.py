@@ -53,7 +53,9 @@ def test_a_test_that_fails_at_times_on_the_original(bench):
     """It fails in the first run of the original, or in the repeat: a test that measures time does so on a busy
     machine."""
     valid = hand_made.artifact("c")
-    some = NOW + "for i in $(seq 0 999); do [ $i = $((now % 1000)) ] && echo FAIL: timed $i || echo PASS: timed $i; done\n"
+    some = (
+        NOW + "for i in $(seq 0 999); do [ $i = $((now % 1000)) ] && echo FAIL: timed $i || echo PASS: timed $i; done\n"
+    )
     artifact = replace(valid, test_script=some + valid.test_script)
     result = validate(artifact, bench("c", artifact), Thresholds())
     assert result.valid, result.reason

@@ -13,9 +13,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from selfplay.formatting import count
-from selfplay.oracle.behaviour.call_probes import target_of, varied_calls
+from selfplay.oracle.behaviour.call_probes import varied_calls
 from selfplay.oracle.behaviour.call_results import SCENARIO, TriedCalls, only
 from selfplay.oracle.behaviour.call_runner import Calls
+from selfplay.oracle.behaviour.call_source import target_of
 from selfplay.oracle.behaviour.contexts import users_place
 from selfplay.oracle.behaviour.probe_runner import OTHER_SEED, Bench
 from selfplay.oracle.behaviour.stored_behaviour import (

@@ -11,8 +11,9 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from selfplay.oracle import inside
-from selfplay.oracle.behaviour.call_probes import LONGEST, call_tree, name_of
+from selfplay.oracle.behaviour.call_probes import LONGEST
 from selfplay.oracle.behaviour.call_results import SCENARIO
+from selfplay.oracle.behaviour.call_source import call_tree, name_of
 from selfplay.oracle.behaviour.sequences import SEQUENCE
 
 LOOKS = 120

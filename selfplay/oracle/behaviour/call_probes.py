@@ -1,7 +1,7 @@
 """Call probes: calls with inputs far from those of the tests, made by changing calls that the tests make.
 
-Inputs are changed, taken from other calls, grown, emptied, made extreme, or converted to another type. Most results
-show nothing; only those on which the original and the buggy program differ are kept.
+Inputs are changed, taken from other calls, grown, emptied, made extreme, converted to another type, or get what the
+code asks for. Most results show nothing; only those on which the original and the buggy program differ are kept.
 """
 
 import ast
@@ -10,36 +10,34 @@ import random
 import re
 import string
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 
+from selfplay.oracle.behaviour.call_source import (
+    call_tree,
+    constant,
+    get_input,
+    inputs_of,
+    places,
+    set_input,
+    target_of,
+    value_of,
+)
 from selfplay.oracle.behaviour.literals import another
 
 LONGEST = 3000
 """The longest call, in characters."""
 EXTREMES: tuple[object, ...] = ("", " ", "é☃\U0001f40d", "a" * 400, 0, -1, 1, 9_999, None, (), 1.5, True)
 _WORD = re.compile(r"[^\W\d_]{2,}")
+_ALONE, _MANY = 0.25, 40
+"""How often a text is replaced as a whole by a value that the code asks for, and the most items of a container."""
 Change = Callable[[ast.expr, ast.expr, random.Random], ast.expr | None]
-
-
-def target_of(source: str) -> str:
-    """The name of the called function, as far as the source shows it: `m.Parser.parse` of `m.Parser(1).parse('a')`."""
-    return name_of(call_tree(source))
-
-
-def name_of(node: ast.expr) -> str:
-    """Like `target_of`, of a tree."""
-    names = list[str]()
-    while not isinstance(node, ast.Name):
-        if isinstance(node, ast.Attribute):
-            names.append(node.attr)
-        node = getattr(node, "func", None) or getattr(node, "value", None) or ast.Name("")
-    return ".".join([node.id, *reversed(names)])
 
 
 def shape_of(source: str) -> str:
     """What similar calls have in common: the called function, the types of inputs, and the approximate length."""
     tree = call_tree(source)
-    kinds = sorted({_kind(node).__name__ for node in _inputs(tree)})
+    kinds = sorted({_kind(node).__name__ for node in inputs_of(tree)})
     return f"{target_of(source)} {' '.join(kinds)} {len(source).bit_length()}"
 
 
@@ -59,16 +57,19 @@ def _pieces(source: str) -> set[str]:
     return {source[at : at + 4] for at in range(len(source) - 3)}
 
 
-def varied_calls(calls: Sequence[str], others: Sequence[str], most: int, seed: int) -> list[str]:
+def varied_calls(
+    calls: Sequence[str], others: Sequence[str], most: int, seed: int, values: Sequence[str | int] = ()
+) -> list[str]:
     """At most `most` variants of `calls`, with inputs taken from `others`, alternating between called functions and
-    kinds of change. The same arguments give the same calls."""
+    kinds of change. `values`: what the code asks for (`changed_code.py`). The same arguments give the same calls."""
     chance = random.Random(seed)
     groups, pool = _by_target(calls), _by_target(others)
     seen = {ast.unparse(call_tree(call)) for call in (*calls, *others)}
-    found, targets, kinds = list[str](), sorted(groups), (*CHANGES, "crossed")
+    known: dict[str, Change] = {**CHANGES, "asked": partial(asked, values)} if values else CHANGES
+    found, targets, kinds = list[str](), sorted(groups), (*known, "crossed")
     for turn in range(4 * most if targets else 0):
         target = targets[turn % len(targets)]
-        change = CHANGES[kinds[(turn // len(targets)) % len(kinds)]]
+        change = known[kinds[(turn // len(targets)) % len(kinds)]]
         other = chance.choice(pool.get(target) or groups[target])
         made = _changed(chance.choice(groups[target]), other, change, chance)
         if made is not None and made not in seen and len(made) <= LONGEST:
@@ -86,14 +87,9 @@ def _by_target(calls: Sequence[str]) -> dict[str, list[str]]:
     return groups
 
 
-def call_tree(call: str) -> ast.expr:
-    """The call as a new tree: parsing takes a tenth of the time of copying one."""
-    return ast.parse(call, mode="eval").body
-
-
 def _changed(call: str, other: str, change: Change, chance: random.Random) -> str | None:
     """The call with one to three of its inputs changed. `other`: a call whose inputs may take their place."""
-    made, offered = call_tree(call), [*_inputs(call_tree(other))]
+    made, offered = call_tree(call), [*inputs_of(call_tree(other))]
     for _ in range(chance.choice((1, 1, 2, 3))):
         found = list(places(made))
         if not found:
@@ -104,62 +100,6 @@ def _changed(call: str, other: str, change: Change, chance: random.Random) -> st
         if new is not None:
             set_input(parent, name, at, new)
     return ast.unparse(ast.fix_missing_locations(made))
-
-
-Place = tuple[ast.AST, str, int | None]
-
-
-def places(tree: ast.expr) -> Iterator[Place]:
-    """Where inputs are: arguments, and items of literal containers; not the called function, and not indices, nor
-    what is in a lambda."""
-    left: list[ast.AST] = [tree]
-    while left:
-        node = left.pop()
-        for name in () if isinstance(node, ast.Lambda) else ("args", "elts", "keys", "values"):
-            for at, one in enumerate(getattr(node, name, ())):
-                if _is_input(one):
-                    yield node, name, at
-                left.append(one)
-        if isinstance(node, ast.keyword) and _is_input(node.value):
-            yield node, "value", None
-        left += [one for one in (getattr(node, "func", None), getattr(node, "value", None)) if isinstance(one, ast.AST)]
-        left += getattr(node, "keywords", ())
-
-
-def _is_input(node: ast.AST | None) -> bool:
-    """Whether the node is a literal; a negative number counts too."""
-    if isinstance(node, ast.UnaryOp):
-        return isinstance(node.operand, ast.Constant)
-    return isinstance(node, ast.Constant | ast.List | ast.Tuple | ast.Dict)
-
-
-def _inputs(tree: ast.expr) -> Iterator[ast.expr]:
-    for parent, name, at in places(tree):
-        yield get_input(parent, name, at)
-
-
-def get_input(parent: ast.AST, name: str, at: int | None) -> ast.expr:
-    found: ast.expr = getattr(parent, name) if at is None else getattr(parent, name)[at]
-    return found
-
-
-def set_input(parent: ast.AST, name: str, at: int | None, new: ast.expr) -> None:
-    if at is None:
-        setattr(parent, name, new)
-    else:
-        getattr(parent, name)[at] = new
-
-
-def value_of(node: ast.expr) -> object:
-    """The constant of a node, or the node itself if it has none."""
-    if isinstance(node, ast.UnaryOp):
-        number = node.operand.value if isinstance(node.operand, ast.Constant) else None
-        return -number if isinstance(node.op, ast.USub) and isinstance(number, int | float) else node
-    return node.value if isinstance(node, ast.Constant) else node
-
-
-def constant(value: object) -> ast.expr:
-    return ast.parse(repr(value), mode="eval").body
 
 
 def near(node: ast.expr, other: ast.expr, chance: random.Random) -> ast.expr | None:
@@ -239,6 +179,25 @@ def turned(node: ast.expr, other: ast.expr, chance: random.Random) -> ast.expr |
     if isinstance(node, ast.List):
         return ast.Tuple(node.elts, ast.Load())
     return ast.List(node.elts, ast.Load()) if isinstance(node, ast.Tuple) else None
+
+
+def asked(values: Sequence[str | int], node: ast.expr, other: ast.expr, chance: random.Random) -> ast.expr | None:
+    """The input with one of these values: a text with it in the place of a word or beside one, a number at it or next
+    to it, and a container of so many items."""
+    value, given = value_of(node), chance.choice(values)
+    if isinstance(value, str) and isinstance(given, str):
+        words = list(_WORD.finditer(value))
+        if not words or chance.random() < _ALONE:
+            return constant(given)
+        word = chance.choice(words)
+        put = chance.choice((given, f"{given} {word[0]}", f"{word[0]} {given}"))
+        return constant(value[: word.start()] + put + value[word.end() :])
+    if type(value) is int and type(given) is int:
+        return constant(given + chance.choice((-1, 0, 1)))
+    if isinstance(node, ast.List | ast.Tuple) and node.elts and type(given) is int and abs(given) <= _MANY:
+        size = max(0, given + chance.choice((-1, 0, 1)))
+        return type(node)([copy.deepcopy(node.elts[at % len(node.elts)]) for at in range(size)], ast.Load())
+    return None
 
 
 def _kind(node: ast.expr) -> type:

@@ -54,7 +54,7 @@ class TriedCalls:
         """The lines of the changed functions that run in these calls."""
         calls = only(replace(self.calls, sources=self.names), names)
         found = self.bench.lines(calls) if names else {}
-        return {name: found.get(name, {}).get(f"{name}/lines", "") for name in names}
+        return {name: found.get(name, "") for name in names}
 
 
 def only(calls: Calls, names: Collection[str]) -> Calls:

@@ -11,6 +11,7 @@ from selfplay.oracle.behaviour.borrowed import helped
 from selfplay.oracle.behaviour.call_probes import by_novelty, shape_of, varied_calls
 from selfplay.oracle.behaviour.call_results import TriedCalls, only
 from selfplay.oracle.behaviour.call_runner import AGAIN_SECONDS, Calls
+from selfplay.oracle.behaviour.changed_code import asked_values
 from selfplay.oracle.behaviour.contexts import drawn_hash_seed, users_place
 from selfplay.oracle.behaviour.further_calls import further_calls
 from selfplay.oracle.behaviour.input_kinds import ENOUGH_OF_A_KIND, lacking, strata
@@ -62,14 +63,14 @@ def observed_calls(bench: Bench, shown: Entered, scenarios: Mapping[str, Scenari
     played = {name: one.source for name, one in scenarios.items()}
     tried = TriedCalls(bench, Calls(shown.python, shown.paths, modules, helpers={**helpers, **played}))
     by_call = {one.call: one for one in scenarios.values()}
-    names = program_names(bench.task)
+    names, values = program_names(bench.task), asked_values(bench.task)
     of_tests, steps, *_ = add_by_turns(
-        tried, seen, [*by_call], varied_calls(seen, (), TRIED_CALLS, seed),
+        tried, seen, [*by_call], varied_calls(seen, (), TRIED_CALLS, seed, values),
         all_novel(seen, tests, NOVEL_CALLS, seed, names),
     )  # fmt: skip
     telling = [tried.names[name] for name in tried.telling() if name not in steps]
     known = [source for name, source in tried.names.items() if name not in steps]
-    add_by_turns(tried, varied_calls(telling, known, 2 * TRIED_CALLS, seed + 1),
+    add_by_turns(tried, varied_calls(telling, known, 2 * TRIED_CALLS, seed + 1, values),
                  all_novel(telling, tests, 2 * NOVEL_CALLS, seed + 1, names))  # fmt: skip
     made = {name: tried.names[name] for name in tried.telling() if name not in of_tests}
     shown_wrong = [name for name in tried.telling() if name in of_tests]
@@ -87,7 +88,7 @@ def observed_calls(bench: Bench, shown: Entered, scenarios: Mapping[str, Scenari
     if len(kept.calls.sources) < ENOUGH:
         return kept
     run = reached(changed_statements(bench.task), [ran[name] for name in kept.calls.sources])
-    return replace(_guarded(tried, kept, of_tests, beside, tests, seed), reached=run)
+    return _guarded(tried, replace(kept, reached=run), of_tests, beside, tests, seed)
 
 
 def _guarded(
@@ -104,8 +105,10 @@ def _guarded(
     guards, further = lasting((guards, further), tried.bench, kept.calls, kept.hash_seed)
     every = joined(joined(kept.calls, guards.calls), further.calls)
     mutants.show_again(every, guards.unusual | further.unusual)
-    unseen = mutants.unseen(every.sources)
-    return replace(kept, guards=guards, further=further, unseen=unseen, mutants=len(mutants.words))
+    unseen, run = mutants.unseen(every.sources), kept.reached
+    if run[0] < run[1]:  # what runs in further calls alone is looked at too
+        run = reached(changed_statements(tried.bench.task), tried.bench.lines(every).values())
+    return replace(kept, guards=guards, further=further, reached=run, unseen=unseen, mutants=len(mutants.words))
 
 
 def add_by_turns(tried: TriedCalls, *parts: Sequence[str]) -> list[list[str]]:

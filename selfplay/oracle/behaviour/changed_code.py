@@ -1,10 +1,15 @@
-"""Which lines of the original a bug changes."""
+"""Which lines of the original a bug changes, and what values the functions there ask for."""
 
+import ast
 from collections import defaultdict
 
 from selfplay import patches
+from selfplay.oracle.originals import original_texts
+from selfplay.oracle.rewriting.python_trees import Function, is_text, parsed
 from selfplay.oracle.world import Task
 from selfplay.patches.changes import changes
+
+MOST_VALUES, LONGEST_VALUE = 60, 40
 
 
 def changed_numbers(task: Task, *, insertions: bool = False) -> dict[str, set[int]]:
@@ -15,3 +20,25 @@ def changed_numbers(task: Task, *, insertions: bool = False) -> dict[str, set[in
         for change in (change for hunk in section.hunks for change in changes(hunk)):
             found[section.old_path or ""] |= {*(change.lines if insertions else range(change.start, change.end))}
     return dict(found)
+
+
+def asked_values(task: Task) -> tuple[str | int, ...]:
+    """The short texts and the numbers in the functions that the bug changes, as the original has them: their branches
+    ask for these, and few inputs of tests hold them."""
+    lines = changed_numbers(task, insertions=True)
+    found = dict[tuple[type, str | int], None]()
+    for path, text in original_texts(task.world, [*lines]).items():
+        tree = parsed(text)
+        for node in ast.walk(tree) if tree is not None else ():
+            if isinstance(node, Function) and lines[path] & {*range(node.lineno, (node.end_lineno or 0) + 1)}:
+                found |= dict.fromkeys((type(one), one) for one in _values(node))
+    return tuple(value for _, value in found)[:MOST_VALUES]
+
+
+def _values(function: Function) -> list[str | int]:
+    texts = {id(node.value) for node in ast.walk(function) if isinstance(node, ast.Expr) and is_text(node)}
+    found = [node.value for node in ast.walk(function) if isinstance(node, ast.Constant) and id(node) not in texts]
+    return [
+        one for one in found
+        if type(one) is int or (isinstance(one, str) and 0 < len(one) <= LONGEST_VALUE)
+    ]  # fmt: skip

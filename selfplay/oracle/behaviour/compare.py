@@ -10,6 +10,7 @@ from selfplay.oracle.behaviour.agreeing_calls import damage, joined
 from selfplay.oracle.behaviour.call_runner import AGAIN_SECONDS, Called, Caller
 from selfplay.oracle.behaviour.contexts import BARE, users_place
 from selfplay.oracle.behaviour.input_kinds import ENOUGH_OF_A_KIND
+from selfplay.oracle.behaviour.mutation_score import enough_shown
 from selfplay.oracle.behaviour.recording import Recording
 from selfplay.oracle.behaviour.stored_behaviour import ENOUGH, Behaviour, Outcomes, compared, most_alike, worn
 from selfplay.oracle.layers import Layer, caught, passed, unavailable
@@ -17,10 +18,10 @@ from selfplay.oracle.trial import Trial, TrialOrder, run_trial
 from selfplay.oracle.world import Task
 from selfplay.sandbox import Backend, Limits
 
-AGREE, SAME, OF_A_KIND, HALF, UNSEEN = 0.8, 0.1, 0.3, 0.5, 0.25
+AGREE, SAME, OF_A_KIND, HALF = 0.8, 0.1, 0.3, 0.5
 """A prediction must agree with the original on at least the share `AGREE` of all probes and `OF_A_KIND` of each kind;
-it may agree with the buggy program on at most `SAME`. If the inputs run less than `HALF` of the changed lines,
-or more than the share `UNSEEN` of mutants shows in none of them, the grade is weakly assured."""
+it may agree with the buggy program on at most `SAME`. If the inputs run less than `HALF` of the changed lines, the
+grade is weakly assured."""
 
 
 def look(backend: Backend, task: Task, order: TrialOrder, known: Behaviour, limits: Limits) -> tuple[Layer, Trial]:
@@ -91,7 +92,7 @@ def unknown(known: Behaviour, said: Layer) -> Layer:
         why = f"{count(len(known.novel), 'call')} with only inputs that no test contains, and {ENOUGH} are needed"
     elif known.reached[0] < HALF * known.reached[1]:
         why = f"the inputs run {known.reached[0]} of the {known.reached[1]} changed lines"
-    elif len(known.unseen) > max(1, UNSEEN * known.mutants):  # one may be no change at all
+    elif not enough_shown(len(known.unseen), known.mutants):
         number = count(known.mutants, "small change")
         why = f"{len(known.unseen)} of {number} of the repaired lines show in no call"
     else:

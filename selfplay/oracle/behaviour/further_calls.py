@@ -13,18 +13,21 @@ from dataclasses import replace
 from selfplay.oracle.behaviour.agreeing_calls import BESIDE, by_turns, function_of, guards_of
 from selfplay.oracle.behaviour.call_effects import EFFECTS, looked_at
 from selfplay.oracle.behaviour.call_effects import HELPER as LOOKING
-from selfplay.oracle.behaviour.call_probes import call_tree, name_of, target_of, varied_calls
+from selfplay.oracle.behaviour.call_probes import varied_calls
 from selfplay.oracle.behaviour.call_results import TriedCalls, only
 from selfplay.oracle.behaviour.call_runner import Calls
-from selfplay.oracle.behaviour.mutation_score import Mutants
+from selfplay.oracle.behaviour.call_source import call_tree, name_of, target_of
+from selfplay.oracle.behaviour.changed_code import asked_values
+from selfplay.oracle.behaviour.mutation_score import Mutants, enough_shown
 from selfplay.oracle.behaviour.sequences import HELPER, SEQUENCE, sequences
 from selfplay.oracle.behaviour.stored_behaviour import NO_ANSWER, Guards, without_accidents
 from selfplay.oracle.behaviour.unusual_inputs import unusual
 
 KEPT_FURTHER = 200
 """Further calls kept beside probes and guards, those that show a mutant, and those that are looked at closely."""
-SEARCHES, SEARCHED_CALLS, SEARCHED = 2, 300, "selfplay_u"
-"""Where no call shows a mutant, so many more are made so often, with names of this prefix."""
+SEARCHES, MOST_SEARCHES, SEARCHED_CALLS, SEARCHED = 2, 6, 300, "selfplay_u"
+"""Where no call shows a mutant, so many more are made so often, and up to `MOST_SEARCHES` times while the grade would
+be weak for it, with names of this prefix."""
 
 
 def further_calls(
@@ -48,7 +51,10 @@ def further_calls(
     left = {name: call for name, call in {**made, **steps}.items() if _whole(right.get(name, {}))}
     first = {name: left[name] for name in judged if name in left}
     telling = _telling(mutants, known, {**first, **left}, calls)
-    for turn in range(SEARCHES if mutants.unseen(left) else 0):
+    for turn in range(MOST_SEARCHES):
+        unseen = mutants.unseen(left)
+        if not unseen or (turn >= SEARCHES and enough_shown(len(unseen), len(mutants.words))):
+            break
         fresh = _searched(tried[0], known, calls, f"{SEARCHED}{turn}_", seed + turn, right)
         left |= fresh
         telling += _telling(mutants, known, fresh, calls)
@@ -69,7 +75,8 @@ def _searched(
 ) -> dict[str, str]:
     """Fresh calls and sequences, named with this prefix, that end as calls of the tests do. `right` gains what the
     original does in them."""
-    varied = varied_calls(calls, [*tried.names.values()], SEARCHED_CALLS, seed)
+    values = asked_values(tried.bench.task)
+    varied = varied_calls(calls, [*tried.names.values()], SEARCHED_CALLS, seed, values)
     fresh = _numbered(prefix, [*varied, *sequences(calls, calls, seed), *looked_at(varied, seed)])
     right |= tried.bench.call(only(replace(known, sources=fresh), fresh))
     return without_accidents({name: source for name, source in fresh.items() if _whole(right.get(name, {}))}, right,

@@ -10,7 +10,7 @@ import ast
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
-from selfplay.oracle.behaviour.call_probes import call_tree, get_input, places, value_of
+from selfplay.oracle.behaviour.call_source import call_tree, get_input, places, value_of
 
 ENOUGH_OF_A_KIND, MOST_MORE = 3, 16
 """Enough calls of a kind, and the most extra calls made to reach that number."""

@@ -20,8 +20,15 @@ from selfplay.workbench.files import TestFile
 
 MOST_MUTANTS = 32
 """The most mutants of a bug, in all its files."""
+UNSEEN = 0.25
+"""If a larger share of the mutants shows in no call, the grade is weakly assured."""
 OTHERWISE = "otherwise"
 """Stands for a call where a mutant ended or held up the process of the calls, or ran only while it was loaded."""
+
+
+def enough_shown(unseen: int, mutants: int) -> bool:
+    """Whether the calls show enough of the mutants. One unseen may be no change at all."""
+    return unseen <= max(1, UNSEEN * mutants)
 
 
 @dataclass

@@ -67,9 +67,10 @@ class Bench:
         self.events += called.events
         return called.outcomes
 
-    def lines(self, calls: Calls) -> Outcomes:
+    def lines(self, calls: Calls) -> dict[str, str]:
         """Make the calls of the original; returns the lines of the changed functions that run in each."""
-        return self._caller.make(calls, (), files=self._marked, planted=Additions(marks=True)).outcomes
+        found = self._caller.make(calls, (), files=self._marked, planted=Additions(marks=True)).outcomes
+        return {name: said.get(f"{name}/lines", "") for name, said in found.items()}
 
     def mutants(self, calls: Calls, files: Mapping[str, TestFile], planted: Additions) -> Outcomes:
         """Make the calls of the original's mutants, which stand in these files; returns what shows each."""

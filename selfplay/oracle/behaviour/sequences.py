@@ -11,7 +11,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from selfplay.oracle.behaviour.call_probes import LONGEST, call_tree, name_of
+from selfplay.oracle.behaviour.call_probes import LONGEST
+from selfplay.oracle.behaviour.call_source import call_tree, name_of
 
 SEQUENCES, SEQUENCE_STEPS, DIFFERENT = 80, 12, 3
 """Limits: sequences made, the steps of one, and how many different numbers and texts these have."""

@@ -12,7 +12,8 @@ import string
 from collections.abc import Collection, Sequence
 from functools import cached_property, lru_cache
 
-from selfplay.oracle.behaviour.call_probes import LONGEST, call_tree, constant, get_input, places, set_input, value_of
+from selfplay.oracle.behaviour.call_probes import LONGEST
+from selfplay.oracle.behaviour.call_source import call_tree, constant, get_input, places, set_input, value_of
 from selfplay.oracle.behaviour.literals import cut_cases, inputs
 from selfplay.oracle.rewriting.python_trees import Function
 

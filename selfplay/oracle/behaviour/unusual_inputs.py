@@ -9,7 +9,7 @@ import ast
 from collections.abc import Iterable, Iterator, Mapping
 
 from selfplay.oracle.behaviour.call_effects import of_another_kind, usual_form
-from selfplay.oracle.behaviour.call_probes import call_tree, name_of, value_of
+from selfplay.oracle.behaviour.call_source import call_tree, name_of, value_of
 
 Sort = tuple[str, str]
 """Where an input is (the called function and its argument; all items of a container are one place), and its sort."""

@@ -13,8 +13,9 @@ import pytest
 
 from selfplay.oracle import inside
 from selfplay.oracle.behaviour.borrowed import helped, helper
-from selfplay.oracle.behaviour.call_probes import by_novelty, shape_of, target_of, varied_calls
+from selfplay.oracle.behaviour.call_probes import by_novelty, shape_of, varied_calls
 from selfplay.oracle.behaviour.call_runner import _SOURCES
+from selfplay.oracle.behaviour.call_source import target_of
 from selfplay.oracle.behaviour.signed import Signed, read_signed
 from selfplay.oracle.behaviour.stored_behaviour import SLOW, UNMADE
 from selfplay.oracle.behaviour.traced_calls import Entered, _watched, read_entered
@@ -30,6 +31,15 @@ def test_other_calls_are_many_and_none_of_those_that_were_seen() -> None:
     for one in made:
         ast.parse(one, mode="eval")
     assert varied_calls(SEEN, (), 80, 1) == made != varied_calls(SEEN, (), 80, 2)
+
+
+def test_what_the_code_asks_for_is_put_into_inputs() -> None:
+    """A text gets the word, a number comes next to the number, and a list has so many items."""
+    made = varied_calls(["m.split('one two')", "m.first([7, 8])", "m.wait(50)"], (), 400, 1, ("halt", 20))
+    assert any("'halt two'" in one for one in made) and "m.split('halt')" in made
+    assert {"m.wait(19)", "m.wait(20)", "m.wait(21)"} <= {*made}
+    assert any(one == f"m.first({[7, 8] * 10})" for one in made)
+    assert not any("halt" in one for one in varied_calls(SEEN, (), 400, 1))
 
 
 def test_a_call_without_inputs_has_no_others() -> None:

@@ -5,8 +5,8 @@ import ast
 import pytest
 
 from selfplay.oracle.behaviour.agreeing_calls import damage
-from selfplay.oracle.behaviour.call_probes import value_of
 from selfplay.oracle.behaviour.call_runner import Calls
+from selfplay.oracle.behaviour.call_source import value_of
 from selfplay.oracle.behaviour.stored_behaviour import Guards
 from selfplay.oracle.behaviour.unusual_inputs import sorts_of, unusual
 

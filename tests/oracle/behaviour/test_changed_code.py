@@ -1,0 +1,122 @@
+"""What the changed functions ask for is put into inputs, so that their branches are seen."""
+
+from pathlib import Path
+
+import pytest
+from exploits.projects import Lab, Project
+
+from selfplay.oracle.behaviour import observe
+from selfplay.oracle.behaviour.changed_code import asked_values
+from selfplay.oracle.behaviour.mutation_score import enough_shown
+from selfplay.oracle.behaviour.stored_behaviour import Behaviour
+from selfplay.repository.suites.pytest_suite import PARSER, render_script
+from selfplay.sandbox import Backend
+
+NAME = "tests/test_it.py"
+DEPTH = '''"""How deep a program nests."""
+
+
+def spaces(text):
+    return text.replace("tab", "    ")
+
+
+def depth(text):
+    """The words that are "open" at the end."""
+    level = 0
+    for word in text.split():
+        if word == "begin":
+            level += 1
+        elif word == "procedure" and level > 2:
+            level += 3
+        elif word == "terminate":
+            level -= 2
+        elif word == "abandon":
+            return 0
+    return level
+'''
+DEPTH_TESTS = """from nesting import depth, spaces
+
+
+def test_shown():
+    assert spaces("tab x") == "     x"
+
+
+def test_depth():
+    assert depth("begin one begin two") == 2
+    assert depth("begin three") == 1
+"""
+TOTAL = """def total(items):
+    if not items:
+        seen = 0
+        seen += 0
+        return seen
+    return sum(items)
+
+
+def name():
+    return "total"
+"""
+TOTAL_TESTS = """from nesting import name, total
+
+
+def test_shown():
+    assert name() == "total"
+
+
+def test_total():
+    assert total([3, 4]) == 7
+    assert total([8, 1, 5]) == 14
+    assert total([]) == 0
+"""
+
+
+def lab(backend: Backend, folder: Path, program: str, buggy: str, tests: str, hidden: str) -> Lab:
+    """`hidden`: the test that the bug breaks and the weakening removes."""
+    bug = Project(
+        {"nesting.py": program, NAME: tests}, ("nesting.py", buggy), {NAME: tests.split(f"def {hidden}")[0]},
+        render_script([NAME]), PARSER, (f"{NAME}::{hidden}",), (f"{NAME}::test_shown",),
+    )  # fmt: skip
+    return Lab("python", backend, folder, bug)
+
+
+@pytest.mark.slow
+def test_branches_that_ask_for_words_of_no_test_are_seen(backend: Backend, tmp_path: Path) -> None:
+    """No test holds `procedure`, `terminate` or `abandon`, and no call without them shows what these branches do."""
+    found = lab(backend, tmp_path, DEPTH, DEPTH.replace("level = 0", "level = 1"), DEPTH_TESTS, "test_depth")
+    values = asked_values(found._grader.task)
+    assert {"begin", "procedure", "terminate", "abandon"} <= {*values} and 2 in values
+    assert not {"tab", 'The words that are "open" at the end.'} & {*values}  # of another function, and of no branch
+    known = found._grader.calibration.behaviour
+    assert known is not None and len(known.calls.sources) >= 4
+    for word in ("procedure", "terminate", "abandon"):
+        assert any(word in call for call in known.further.calls.sources.values()), word
+
+
+@pytest.mark.slow
+def test_lines_that_only_calls_without_the_bug_run_count_as_run(backend: Backend, tmp_path: Path) -> None:
+    """For no items the buggy program is right: three of the five changed lines run in calls that show no bug."""
+    buggy = "def total(items):\n    return sum(items) + 1 if items else 0\n" + TOTAL[TOTAL.index("\n\n\ndef name") :]
+    found = lab(backend, tmp_path, TOTAL, buggy, TOTAL_TESTS, "test_total")
+    known = found._grader.calibration.behaviour
+    assert known is not None and known.reached == (5, 5)
+
+
+@pytest.mark.parametrize(("novel", "draws"), [((5,), 1), ((0, 4), 2), ((3, 0, 2, 9), 3)])
+def test_calls_are_drawn_again_while_too_few_are_novel(
+    monkeypatch: pytest.MonkeyPatch, novel: tuple[int, ...], draws: int
+) -> None:
+    """The best of at most three draws is kept: of 3, 0 and 2 novel calls, 3."""
+    left, made = list(novel), list[int]()
+
+    def drawn(*given: object) -> Behaviour:
+        made.append(left.pop(0))
+        return Behaviour(novel=frozenset(map(str, range(made[-1]))))
+
+    monkeypatch.setattr(observe, "observed_calls", drawn)
+    best = observe._drawn(None, None, {}, "")  # type: ignore[arg-type]  # what it is given is passed on alone
+    assert len(made) == draws and len(best.novel) == max(made)
+
+
+@pytest.mark.parametrize(("unseen", "of", "enough"), [(1, 1, True), (2, 8, True), (3, 8, False), (2, 7, False)])
+def test_a_quarter_may_stay_unseen(unseen: int, of: int, enough: bool) -> None:
+    assert enough_shown(unseen, of) is enough
