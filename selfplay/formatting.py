@@ -22,6 +22,11 @@ def count(number: int, noun: str, plural: str = "") -> str:
     return f"{number} {noun if number == 1 else plural or noun + 's'}"
 
 
+def and_more(number: int, noun: str) -> str:
+    """`, and 2 more places` after the first of several; nothing if it is the only one."""
+    return f", and {count(number, f'more {noun}')}" if number else ""
+
+
 def tally(counts: Mapping[str, int], words: Mapping[str, str] | None = None) -> str:
     """`40 gave up, 2 failed a check`: the counts above zero, largest first. `words`: name -> text; in other names
     blanks replace underscores."""

@@ -18,7 +18,10 @@ def kept_lines(files: ChangedFiles) -> Lines:
     there = Lines()
     for (name, line), number in sum(map(lines_of, files.after.values()), Lines()).items():
         there[name if name in own else "", line.strip()] += number
-    moved = {line for name, line in there if not name}
+    outside = Lines()
+    for (name, line), number in of_original.items():
+        outside[name, line.strip()] += number
+    moved = {line for name, line in there if not name and there[name, line] > outside[name, line]}
     return Lines({
         (name, line): number if line.strip() in moved else there[name, line.strip()]
         for (name, line), number in of_original.items()

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from selfplay.formatting import count
+from selfplay.formatting import and_more, count
 from selfplay.oracle import layers
 from selfplay.oracle.added_code import added_code, known_expressions, known_lines
 from selfplay.oracle.behaviour.call_runner import Additions, Called
@@ -23,6 +23,8 @@ from selfplay.oracle.trial import Trial
 MOST_TRIED = 4
 """Parts without which all calls are answered as before, and the tests are run: each costs a run. One that has more is
 weakly assured."""
+
+_WHOLE = f"cannot be taken apart, or has more than {MOST_PARTS} parts"
 
 
 @dataclass(frozen=True)
@@ -78,16 +80,18 @@ def needed_parts(
     seconds are those of all scripts. `make`: makes the calls that judge the prediction, with files in place of its own
     and `planted` in them; `tests`: runs its tests so, of which it passes those that are `wanted`. Raises
     `SandboxError`."""
-    code, lost = added_parts(files), lacking_parts(files)
-    if code is None or lost is None:
-        why = f"its new code, or what it lacks, cannot be taken apart, or has more than {MOST_PARTS} parts"
-        return layers.unavailable("parts", why), 0.0
+    code = added_parts(files)
+    if code is None:
+        return layers.unavailable("parts", f"its new code {_WHOLE}"), 0.0
     if code.fixed:
         return layers.unavailable("parts", f"{code.fixed[0]}: no part of it can be taken away"), 0.0
     left, runs, seconds = _untold(code, make, tests, wanted)
     if left:
         why = f"no hidden input and no test tells {_named(left)}"
         return replace(layers.unavailable("parts", why), runs=runs), seconds
+    lost = lacking_parts(files)
+    if lost is None:
+        return replace(layers.unavailable("parts", f"what it lacks of the original {_WHOLE}"), runs=runs), seconds
     left, more, later = _untold(lost, make, tests, wanted)
     runs, seconds = runs + more, seconds + later
     if left:
@@ -119,4 +123,4 @@ def _untold(
 
 
 def _named(words: Sequence[str]) -> str:
-    return words[0] + (f", and {count(len(words) - 1, 'more part')}" if len(words) > 1 else "")
+    return words[0] + and_more(len(words) - 1, "part")

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import get_args
 
-from selfplay.formatting import count
+from selfplay.formatting import and_more, count
 from selfplay.oracle import inside, layers
 from selfplay.oracle.added_code import added_code, known_lines
 from selfplay.oracle.behaviour.agreeing_calls import differing, joined
@@ -83,8 +83,9 @@ class NewCode:
         used = files.newly_used()
         found = (*used, *(sentence(event) for event in new_events(self.done, self.known.events, tests)))
         if found:
-            more = f", and {len(found) - 1} more" if len(found) > 1 else ""
-            return layers.caught("suspect", f"{found[0]}{more}; neither its file nor the known repair did")
+            return layers.caught(
+                "suspect", f"{found[0]}{and_more(len(found) - 1, 'such')}; neither its file nor the known repair did"
+            )
         return layers.passed("suspect", "its code uses nothing new that a repair seldom needs")
 
     def _again(self, files: ChangedFiles) -> Iterator[tuple[Layer, float]]:
@@ -136,12 +137,8 @@ def _scope(files: ChangedFiles) -> Layer:
     except (RecursionError, ValueError):  # nested too deeply, or Python cannot write it
         return layers.unavailable("scope", "its files cannot be compared with the original's")
     if found:
-        return layers.unavailable("scope", f"{found[0]}{_and_more(len(found) - 1)}")
+        return layers.unavailable("scope", f"{found[0]}{and_more(len(found) - 1, 'place')}")
     return layers.passed("scope", "it changes only what the bug changes")
-
-
-def _and_more(number: int) -> str:
-    return f", and {count(number, 'more place')}" if number else ""
 
 
 def _differential(known: Behaviour, called: Called) -> Layer:
@@ -161,7 +158,7 @@ def _coverage(code: MarkedCode, left: Collection[str]) -> Layer:
     """Whether all of its new code ran; `left`: the places that never did."""
     if left:
         first = min(left, key=lambda word: int(word.rstrip("+-?=")))
-        return layers.unavailable("coverage", f"{code.places[first]}{_and_more(len(left) - 1)}")
+        return layers.unavailable("coverage", f"{code.places[first]}{and_more(len(left) - 1, 'place')}")
     if not code.places:
         return layers.passed("coverage", "it adds no code")
     return layers.passed("coverage", f"all of its new code ran, in {count(len(code.places), 'place')}")

@@ -31,6 +31,13 @@ def test_what_another_function_has_is_lacking_and_what_a_new_one_has_is_not() ->
     assert lacking(f"{rest}\n\ndef h(x):\n    if x > 9:\n        return 0\n") == ()
 
 
+def test_what_stood_outside_of_functions_before_is_not_moved_there() -> None:
+    original = f"x = 3\nif x > 9:\n    x = 0\n\n\n{ORIGINAL}"
+    after = original.replace("    if x > 9:\n        return 0\n    return x + 1", "    return x + 1")
+    made = lacking_parts(ChangedFiles({"a.py": ""}, {"a.py": after}, {"a.py": original}))
+    assert made is not None and "without `if x > 9:`" in made.words
+
+
 def test_how_far_a_line_is_indented_does_not_count() -> None:
     lines = "    if x > 9:\n        return 0\n"
     deeper = "    try:\n        if x > 9:\n            return 0\n    except KeyError:\n        raise\n"

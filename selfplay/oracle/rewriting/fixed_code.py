@@ -32,7 +32,7 @@ def fixed_code(tree: ast.Module, fresh: Set[int]) -> Iterator[str]:
     for node in ast.walk(tree):
         if getattr(node, "lineno", 0) in fresh:
             yield from (f"`{_short(one)}` {why}" for one, why in _of(node, own))
-        if isinstance(node, ast.Try):
+        if isinstance(node, ast.Try | ast.TryStar):
             yield from (f"`{_short(one)}` {_HIDING}" for one in _leaving(node) if one.lineno in fresh)
     for statement in _outside(tree):
         if statement.lineno in fresh:
@@ -60,7 +60,7 @@ def _of(node: ast.AST, own: frozenset[str]) -> Iterator[tuple[ast.AST, str]]:
             yield from ((one, _DEFAULT) for one in defaults if not _is_named(one))
 
 
-def _leaving(node: ast.Try) -> Iterator[ast.stmt]:
+def _leaving(node: ast.Try | ast.TryStar) -> Iterator[ast.stmt]:
     """What leaves the last part of a `try`, whatever was raised before."""
     for last in node.finalbody:
         yield from (one for one in ast.walk(last) if isinstance(one, _LEAVING))

@@ -47,6 +47,8 @@ def test_what_may_stand_there(text: str) -> None:
      "`x.append(1) is None` runs code for an assertion, which may be left out (`python -O`)"),
     ("def f(x):\n    match x:\n        case 1 | 2:\n            return 2\n", "`1 | 2` is one of several patterns"),
     ("def f(x):\n    try:\n        g(x)\n    finally:\n        return x\n", "`return x` hides errors of any kind"),
+    ("def f(x):\n    try:\n        g(x)\n    except* KeyError:\n        pass\n    finally:\n        return x\n",
+     "`return x` hides errors of any kind"),
     ("def f(x):\n    for y in x:\n        try:\n            g(x)\n        finally:\n            if y:\n"
      "                break\n", "`break` hides errors of any kind"),
     ("def f(x):\n    with contextlib.suppress(KeyError):\n        g(x)\n",
