@@ -25,7 +25,7 @@ from selfplay.oracle.behaviour.unusual_inputs import unusual
 
 KEPT_FURTHER = 200
 """Further calls kept beside probes and guards, those that show a mutant, and those that are looked at closely."""
-SEARCHES, MOST_SEARCHES, SEARCHED_CALLS, SEARCHED = 2, 6, 300, "selfplay_u"
+SEARCHES, MOST_SEARCHES, SEARCHED_CALLS, SEARCHED = 2, 4, 300, "selfplay_u"
 """Where no call shows a mutant, so many more are made so often, and up to `MOST_SEARCHES` times while the grade would
 be weak for it, with names of this prefix."""
 

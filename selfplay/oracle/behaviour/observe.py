@@ -48,8 +48,7 @@ def observe(
         return Behaviour()
     originals = {path: decode(file.content) for path, file in bench.files.items()}
     shown = bench.run(originals, watched=True)[1]
-    probes = _probes(bench, originals, shown)
-    calls = _drawn(bench, shown, _scenarios(bench, probes, every), "\n".join(every.values()))
+    probes, calls = _drawn(bench, originals, shown, every)
     tests = _tests(bench, probes) if len(calls.right) < KEPT else Behaviour()
     known = replace(
         calls, files=tests.files, right={**tests.right, **calls.right}, wrong={**tests.wrong, **calls.wrong}
@@ -58,12 +57,18 @@ def observe(
     return replace(known, constant_caught=constant_is_caught(bench, known))  # what those programs do is no event
 
 
-def _drawn(bench: Bench, shown: Entered, scenarios: Mapping[str, Scenario], tests: str) -> Behaviour:
-    """Calls that tell the two programs apart, drawn again while too few are novel: which are found is chance."""
-    best = Behaviour()
-    for _ in range(DRAWS):
-        best = max(best, observed_calls(bench, shown, scenarios, tests), key=lambda one: len(one.novel))
-        if len(best.novel) >= ENOUGH:
+def _drawn(
+    bench: Bench, originals: Mapping[str, str], shown: Entered, every: Mapping[str, str]
+) -> tuple["_Probes", Behaviour]:
+    """Probes, and calls that tell the two programs apart, drawn again while too few calls are novel: which are found is
+    chance. `every`: all test files."""
+    best = _Probes(), Behaviour()
+    for draw in range(DRAWS):
+        probes = _probes(bench, originals, shown)
+        calls = observed_calls(bench, shown, _scenarios(bench, probes, every), "\n".join(every.values()))
+        if not draw or len(calls.novel) > len(best[1].novel):
+            best = probes, calls
+        if len(best[1].novel) >= ENOUGH or not (shown.calls or probes.groups):
             break
     return best
 

@@ -9,6 +9,7 @@ from selfplay.oracle.behaviour import observe
 from selfplay.oracle.behaviour.changed_code import asked_values
 from selfplay.oracle.behaviour.mutation_score import enough_shown
 from selfplay.oracle.behaviour.stored_behaviour import Behaviour
+from selfplay.oracle.behaviour.traced_calls import Entered
 from selfplay.repository.suites.pytest_suite import PARSER, render_script
 from selfplay.sandbox import Backend
 
@@ -113,7 +114,9 @@ def test_calls_are_drawn_again_while_too_few_are_novel(
         return Behaviour(novel=frozenset(map(str, range(made[-1]))))
 
     monkeypatch.setattr(observe, "observed_calls", drawn)
-    best = observe._drawn(None, None, {}, "")  # type: ignore[arg-type]  # what it is given is passed on alone
+    monkeypatch.setattr(observe, "_probes", lambda *given: observe._Probes())
+    shown = Entered(calls=(("m.f(1)", "test_f"),))
+    _, best = observe._drawn(None, {}, shown, {})  # type: ignore[arg-type]  # the bench is passed on alone
     assert len(made) == draws and len(best.novel) == max(made)
 
 
