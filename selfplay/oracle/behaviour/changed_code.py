@@ -9,7 +9,8 @@ from selfplay.oracle.rewriting.python_trees import Function, is_text, parsed
 from selfplay.oracle.world import Task
 from selfplay.patches.changes import changes
 
-MOST_VALUES, LONGEST_VALUE = 60, 40
+MOST_VALUES, LONGEST_VALUE, LARGEST_VALUE = 60, 40, 10_000
+"""Limits: values in all, the characters of a text, and a number, which may become a size."""
 
 
 def changed_numbers(task: Task, *, insertions: bool = False) -> dict[str, set[int]]:
@@ -40,5 +41,5 @@ def _values(function: Function) -> list[str | int]:
     found = [node.value for node in ast.walk(function) if isinstance(node, ast.Constant) and id(node) not in texts]
     return [
         one for one in found
-        if type(one) is int or (isinstance(one, str) and 0 < len(one) <= LONGEST_VALUE)
+        if (type(one) is int and abs(one) <= LARGEST_VALUE) or (isinstance(one, str) and 0 < len(one) <= LONGEST_VALUE)
     ]  # fmt: skip
