@@ -133,7 +133,7 @@ def markdown(curves: dict[str, list[tuple[int, int]]]) -> str:
     windows = {name: shares(curve) for name, curve in curves.items()}
     ends = [str(at + 1) for at in range(max(map(len, windows.values())))]
     lines += [f'    x-axis "steps" [{", ".join(ends)}]', '    y-axis "share" 0 --> 1']
-    lines += [f"    line [{', '.join(f'{share:.2f}' for share in found)}]" for found in windows.values()]
+    lines += [f"    line [{', '.join(f'{share:.2f}' for share in found)}]" for found in windows.values() if found]
     lines += ["```", "", "| step | by rewards | by lot |", "|---|---|---|"]
     for at in range(max(map(len, curves.values()))):
         cells = [_cell(curve[at : at + 1]) for curve in curves.values()]
