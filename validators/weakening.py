@@ -1,8 +1,8 @@
 """Check 6. With the weakening on top, some failing test passes or is gone, and no other test is lost.
 
-The script ends, the parser reads its output, and every test that passes under the bug still exists and passes.
-Otherwise a weakening that breaks its own test file would count as hiding every test in it, and one that deletes the
-suite would leave the solver without a specification.
+The script ends, the parser reads its output, and every test that passes under the bug still exists and passes, in
+one run at least. Otherwise a weakening that breaks its own test file would count as hiding every test in it, and one
+that deletes the suite would leave the solver without a specification.
 
 Differs from the paper: the cases of a parametrised test share one function, so removing it also removes passing cases.
 Such cases, which have the same name before `[` (before `/` in Go), may be lost: at most `max_lost_share` of all tests

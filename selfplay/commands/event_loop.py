@@ -35,8 +35,8 @@ class EventLoop:
         set its handler and before it has set its count of interrupts to 0 (seen with Python 3.11)."""
         try:
             return self._runner.run(coroutine)
-        except asyncio.CancelledError:
-            raise KeyboardInterrupt from None
+        except asyncio.CancelledError as error:
+            raise KeyboardInterrupt from error
 
 
 def iterate(found: AsyncGenerator[T, None]) -> Generator[T, None, None]:

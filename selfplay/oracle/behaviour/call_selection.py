@@ -106,8 +106,9 @@ def _guarded(
     every = joined(joined(kept.calls, guards.calls), further.calls)
     mutants.show_again(every, guards.unusual | further.unusual)
     unseen, run = mutants.unseen(every.sources), kept.reached
-    if run[0] < run[1]:  # what runs in further calls alone is looked at too
-        run = reached(changed_statements(tried.bench.task), tried.bench.lines(every).values())
+    if run[0] < run[1]:  # what runs in other calls alone is looked at too, but where a repair may raise what it likes
+        sure = only(every, every.sources.keys() - guards.unusual - further.unusual)
+        run = max(run, reached(changed_statements(tried.bench.task), tried.bench.lines(sure).values()))
     return replace(kept, guards=guards, further=further, reached=run, unseen=unseen, mutants=len(mutants.words))
 
 

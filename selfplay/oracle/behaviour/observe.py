@@ -66,11 +66,16 @@ def _drawn(
     for draw in range(DRAWS):
         probes = _probes(bench, originals, shown)
         calls = observed_calls(bench, shown, _scenarios(bench, probes, every), "\n".join(every.values()))
-        if not draw or len(calls.novel) > len(best[1].novel):
+        if not draw or _worth(calls) > _worth(best[1]):
             best = probes, calls
         if len(best[1].novel) >= ENOUGH or not (shown.calls or probes.groups):
             break
     return best
+
+
+def _worth(calls: Behaviour) -> tuple[bool, int, int]:
+    """What makes one draw better than another: calls that are enough to judge by, then novel ones, then more of all."""
+    return len(calls.calls.sources) >= ENOUGH, len(calls.novel), len(calls.right)
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ import pytest
 from exploits.projects import Lab, Project
 
 from selfplay.oracle.behaviour import observe
+from selfplay.oracle.behaviour.call_runner import Calls
 from selfplay.oracle.behaviour.changed_code import asked_values
 from selfplay.oracle.behaviour.mutation_score import enough_shown
 from selfplay.oracle.behaviour.stored_behaviour import Behaviour
@@ -118,6 +119,29 @@ def test_calls_are_drawn_again_while_too_few_are_novel(
     shown = Entered(calls=(("m.f(1)", "test_f"),))
     _, best = observe._drawn(None, {}, shown, {})  # type: ignore[arg-type]  # the bench is passed on alone
     assert len(made) == draws and len(best.novel) == max(made)
+
+
+@pytest.mark.parametrize(("draws", "best"), [
+    ([(20, 2), (3, 3), (3, 3)], (20, 2)),  # three calls are too few to judge by
+    ([(2, 0), (20, 0), (9, 0)], (20, 0)),
+    ([(3, 3), (30, 3), (30, 3)], (30, 3)),
+])  # fmt: skip
+def test_a_draw_that_judges_is_kept(
+    monkeypatch: pytest.MonkeyPatch, draws: list[tuple[int, int]], best: tuple[int, int]
+) -> None:
+    """Each draw as (calls, novel ones)."""
+    left = list(draws)
+
+    def drawn(*given: object) -> Behaviour:
+        names = [f"c{at}" for at in range(left[0][0])]
+        novel = frozenset(names[: left.pop(0)[1]])
+        right = {name: {"": "1"} for name in names}
+        return Behaviour(calls=Calls(sources=dict.fromkeys(names, "m.f(1)")), novel=novel, right=right, wrong=right)
+
+    monkeypatch.setattr(observe, "observed_calls", drawn)
+    monkeypatch.setattr(observe, "_probes", lambda *given: observe._Probes())
+    _, kept = observe._drawn(None, {}, Entered(calls=(("m.f(1)", "test_f"),)), {})  # type: ignore[arg-type]  # as above
+    assert (len(kept.calls.sources), len(kept.novel)) == best
 
 
 @pytest.mark.parametrize(("unseen", "of", "enough"), [(1, 1, True), (2, 8, True), (3, 8, False), (2, 7, False)])
