@@ -50,7 +50,8 @@ class Behaviour:
     changed lines run in any of these calls, of how many (`line_reach.py`). `unseen`: mutants of these lines that
     show in no call, in words, of so many `mutants` (`mutation_score.py`). `hash_seed`: drawn once; the original
     was seen under it, and predictions are, since two items of a set have the same order under half of all seeds.
-    `runs`: suite runs that this took; `events`: what the programs did to their interpreter meanwhile; neither is stored."""
+    `runs`: suite runs that this took; `events`: what the programs did to their interpreter meanwhile; neither
+    is stored."""
 
     files: Mapping[str, TestFile] = field(default_factory=dict)
     calls: Calls = field(default_factory=Calls)
