@@ -4,12 +4,13 @@ and the same run with the rewards of each group dealt out by lot, which must not
 Bugs by script -> those graded at full assurance -> short lessons -> cold start -> the bugs that it
 resolves at times -> `learn_small`, twice.
 `.venv-models/bin/python -m benchmarks.bench_learning [--json|--markdown]`; the same command goes on where it was
-stopped. `--markdown`: the curves as a page shows them, from what is stored. Two quiet cores take an hour and a half.
+stopped. `--markdown`: the curves as a page shows them, from what is stored. On two cores each run takes over an hour.
 """
 
 import argparse
 import sys
 from collections.abc import Mapping, Sequence
+from itertools import zip_longest
 from pathlib import Path
 
 from benchmarks.cold_starts import copied, earns, half, resolves
@@ -109,7 +110,7 @@ def solved(history: Sequence[Figures]) -> list[tuple[int, int]]:
     return [(one.get("resolved", 0), sum(one.values())) for one in outcomes]
 
 
-def shares(curve: Sequence[tuple[int, int]], window: int = 1) -> list[float]:
+def shares(curve: Sequence[tuple[int, int]], window: int) -> list[float]:
     """The share resolved in each window of steps."""
     parts = [curve[at : at + window] for at in range(0, len(curve), window)]
     return [sum(good for good, _ in part) / max(1, sum(all for _, all in part)) for part in parts]
@@ -130,19 +131,15 @@ def sheet(curves: dict[str, list[tuple[int, int]]]) -> Sheet:
 def markdown(curves: dict[str, list[tuple[int, int]]]) -> str:
     """Both curves as a picture and a table."""
     lines = ["```mermaid", "xychart-beta", '    title "attempts that resolve their bug, by step"']
-    windows = {name: shares(curve) for name, curve in curves.items()}
-    ends = [str(at + 1) for at in range(max(map(len, windows.values())))]
-    lines += [f'    x-axis "steps" [{", ".join(ends)}]', '    y-axis "share" 0 --> 1']
-    lines += [f"    line [{', '.join(f'{share:.2f}' for share in found)}]" for found in windows.values() if found]
+    steps = range(1, max(map(len, curves.values())) + 1)
+    lines += [f'    x-axis "steps" [{", ".join(map(str, steps))}]', '    y-axis "share" 0 --> 1']
+    begun = [shares(curve, 1) for curve in curves.values() if curve]
+    lines += [f"    line [{', '.join(f'{share:.2f}' for share in found)}]" for found in begun]
     lines += ["```", "", "| step | by rewards | by lot |", "|---|---|---|"]
-    for at in range(max(map(len, curves.values()))):
-        cells = [_cell(curve[at : at + 1]) for curve in curves.values()]
-        lines.append(f"| {at + 1} | {' | '.join(cells)} |")
+    told = [[f"{good} of {all}" for good, all in curve] for curve in curves.values()]
+    rows = zip_longest(*told, fillvalue="")
+    lines += [f"| {step} | {' | '.join(cells)} |" for step, cells in enumerate(rows, 1)]
     return "\n".join(lines)
-
-
-def _cell(part: Sequence[tuple[int, int]]) -> str:
-    return " ".join(f"{good} of {all}" for good, all in part)
 
 
 if __name__ == "__main__":

@@ -2,13 +2,18 @@
 
 import pytest
 
-from selfplay.formatting import count, difference, listed, spoken, tally
+from selfplay.formatting import and_more, count, difference, listed, spoken, tally
 
 
 @pytest.mark.parametrize(("number", "said"), [(0, "0 files"), (1, "1 file"), (2, "2 files")])
 def test_one_is_one(number: int, said: str) -> None:
     assert count(number, "file") == said
     assert count(2, "copy", "copies") == "2 copies" and count(1, "copy", "copies") == "1 copy"
+
+
+@pytest.mark.parametrize(("number", "said"), [(0, ""), (1, ", and 1 more thing"), (2, ", and 2 more things")])
+def test_after_the_first_of_several(number: int, said: str) -> None:
+    assert and_more(number, "thing") == said
 
 
 def test_a_tally_is_words_with_the_largest_first() -> None:

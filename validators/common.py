@@ -1,6 +1,6 @@
 """What several checks share: verdicts, short lists for messages, and runs of variants."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import Any
 
 from selfplay.artifact import Verdict
@@ -39,6 +39,14 @@ def unusable(run: TestRun, where: str) -> str:
     if run.timed_out:
         return f"the test script does not end {where}: it was stopped after {run.seconds:.0f} s"
     return f"{where}, {run.error}" if run.failed_at else ""
+
+
+def never_passing(tests: frozenset[str], again: Callable[[int], TestRun], repeats: int) -> frozenset[str]:
+    """The tests among `tests`, which failed in the first of `repeats` runs, that pass in no other. `again`: the run of
+    this number; without tests there is none."""
+    for repeat in range(1, repeats) if tests else ():
+        tests -= again(repeat).passed
+    return tests
 
 
 def failing(bench: Workbench, bug: str) -> frozenset[str]:

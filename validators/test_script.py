@@ -6,7 +6,7 @@ and the machine was busy): check 8 leaves it out.
 
 from selfplay.artifact import Artifact, Verdict
 from selfplay.formatting import count
-from selfplay.validators.common import fails, few, passes
+from selfplay.validators.common import fails, few, never_passing, passes
 from selfplay.validators.thresholds import Thresholds
 from selfplay.workbench import Workbench
 
@@ -22,7 +22,7 @@ def check(artifact: Artifact, bench: Workbench, thresholds: Thresholds) -> Verdi
         return fails(NAME, "test_script.sh floods its output: the log was cut", log_tail=clean.log_tail)
     if clean.failed_at:
         return fails(NAME, clean.error, log_tail=clean.log_tail)
-    if failed := _always_failing(bench, thresholds.repeats):
+    if failed := never_passing(clean.failed, lambda repeat: bench.run(repeat=repeat), thresholds.repeats):
         fail = count(len(failed), "test of the original fails", "tests of the original fail")
         return fails(NAME, f"{fail}: {few(failed)}", failed=sorted(failed)[:50])
     if len(clean.passed) < thresholds.min_passing_tests:
@@ -31,11 +31,3 @@ def check(artifact: Artifact, bench: Workbench, thresholds: Thresholds) -> Verdi
     reason = f"{count(len(clean.passed), 'test passes', 'tests pass')} on the original in {clean.seconds:.2f} s"
     reason += f"; {count(len(clean.failed), 'fails', 'fail')} at times ({few(clean.failed, 2)})" if clean.failed else ""
     return passes(NAME, reason, passing=len(clean.passed), exit_code=clean.exit_code)
-
-
-def _always_failing(bench: Workbench, repeats: int) -> frozenset[str]:
-    """The tests that pass in none of these runs of the original, and fail in the first."""
-    failed = bench.run().failed
-    for repeat in range(1, repeats) if failed else ():
-        failed -= bench.run(repeat=repeat).passed
-    return failed

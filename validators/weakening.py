@@ -13,10 +13,10 @@ and one 4, each a case of a failing test.
 from selfplay.artifact import Artifact, Verdict
 from selfplay.formatting import count
 from selfplay.patches import PatchError, parse
-from selfplay.validators.common import failing, fails, few, function_of, passes, unusable, variant
+from selfplay.validators.common import failing, fails, few, function_of, never_passing, passes, unusable, variant
 from selfplay.validators.hints import find_hint
 from selfplay.validators.thresholds import Thresholds
-from selfplay.workbench import Workbench
+from selfplay.workbench import TestRun, Workbench
 
 NAME = "weakening"
 
@@ -28,11 +28,15 @@ def check(artifact: Artifact, bench: Workbench, thresholds: Thresholds) -> Verdi
         return fails(NAME, f"test_weaken.diff: {error.message}")
     if hint:
         return fails(NAME, f"test_weaken.diff {hint}")
-    weakened = variant(bench, artifact.bug_inject, artifact.weakening)
+
+    def run(repeat: int) -> TestRun:
+        return variant(bench, artifact.bug_inject, artifact.weakening, repeat=repeat)
+
+    weakened = run(0)
     if reason := unusable(weakened, "with the weakening"):
         return fails(NAME, reason, log_tail=weakened.log_tail)
     broken = failing(bench, artifact.bug_inject)
-    if new := _broken(weakened.failed - broken - bench.run().failed, artifact, bench, thresholds.repeats):
+    if new := never_passing(weakened.failed - broken - bench.run().failed, run, thresholds.repeats):
         return fails(NAME, f"the weakening breaks {count(len(new), 'test')}: {few(new)}", log_tail=weakened.log_tail)
     passing, gone = broken & weakened.passed, broken - weakened.outcomes.keys()
     if not passing and not gone:
@@ -46,13 +50,6 @@ def check(artifact: Artifact, bench: Workbench, thresholds: Thresholds) -> Verdi
     reason += f"; {count(len(lost), 'passing case')} went with them" if lost else ""
     visible = len(broken & weakened.failed)
     return passes(NAME, reason, passing=len(passing), gone=len(gone), visible=visible, lost=len(lost))
-
-
-def _broken(tests: frozenset[str], artifact: Artifact, bench: Workbench, repeats: int) -> frozenset[str]:
-    """The tests among `tests` that pass in no run with the weakening: one that fails at times was not broken by it."""
-    for repeat in range(1, repeats) if tests else ():
-        tests -= variant(bench, artifact.bug_inject, artifact.weakening, repeat=repeat).passed
-    return tests
 
 
 def _steady(tests: frozenset[str], artifact: Artifact, bench: Workbench, repeats: int) -> frozenset[str]:

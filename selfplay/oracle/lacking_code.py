@@ -1,6 +1,8 @@
 """What a prediction lacks of the original: lines and expressions that neither its function of this name has nor a
 function or class that is new, to which a repair may move them. How far a line is indented does not count."""
 
+from collections.abc import Set
+
 from selfplay.oracle.rewriting.new_lines import Lines, lines_of
 from selfplay.oracle.rewriting.parts import Sources, expressions_of
 from selfplay.oracle.screening.screen import ChangedFiles
@@ -15,17 +17,20 @@ def kept_lines(files: ChangedFiles) -> Lines:
     """The lines of the original that the prediction still has. Raises `RecursionError`."""
     of_original = sum(map(lines_of, originals(files).values()), Lines())
     own = {name for name, _ in of_original}
-    there = Lines()
-    for (name, line), number in sum(map(lines_of, files.after.values()), Lines()).items():
-        there[name if name in own else "", line.strip()] += number
-    outside = Lines()
-    for (name, line), number in of_original.items():
-        outside[name, line.strip()] += number
-    moved = {line for name, line in there if not name and there[name, line] > outside[name, line]}
+    there = _by_name(sum(map(lines_of, files.after.values()), Lines()), own)
+    moved = {line for name, line in there - _by_name(of_original, own) if not name}
     return Lines({
         (name, line): number if line.strip() in moved else there[name, line.strip()]
         for (name, line), number in of_original.items()
     })  # fmt: skip
+
+
+def _by_name(lines: Lines, names: Set[str]) -> Lines:
+    """The lines, however far they are indented; those of other functions and classes stand with those of the module."""
+    found = Lines()
+    for (name, line), number in lines.items():
+        found[name if name in names else "", line.strip()] += number
+    return found
 
 
 def kept_expressions(files: ChangedFiles) -> Sources:

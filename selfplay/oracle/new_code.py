@@ -83,9 +83,8 @@ class NewCode:
         used = files.newly_used()
         found = (*used, *(sentence(event) for event in new_events(self.done, self.known.events, tests)))
         if found:
-            return layers.caught(
-                "suspect", f"{found[0]}{and_more(len(found) - 1, 'such')}; neither its file nor the known repair did"
-            )
+            more = and_more(len(found) - 1, "thing")
+            return layers.caught("suspect", f"{found[0]}{more}; neither its file nor the known repair did")
         return layers.passed("suspect", "its code uses nothing new that a repair seldom needs")
 
     def _again(self, files: ChangedFiles) -> Iterator[tuple[Layer, float]]:

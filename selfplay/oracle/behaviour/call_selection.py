@@ -11,14 +11,12 @@ from selfplay.oracle.behaviour.borrowed import helped
 from selfplay.oracle.behaviour.call_probes import by_novelty, shape_of, varied_calls
 from selfplay.oracle.behaviour.call_results import TriedCalls, only
 from selfplay.oracle.behaviour.call_runner import AGAIN_SECONDS, Calls
-from selfplay.oracle.behaviour.changed_code import asked_values
 from selfplay.oracle.behaviour.contexts import drawn_hash_seed, users_place
 from selfplay.oracle.behaviour.further_calls import further_calls
 from selfplay.oracle.behaviour.input_kinds import ENOUGH_OF_A_KIND, lacking, strata
 from selfplay.oracle.behaviour.line_reach import changed_statements, reached
 from selfplay.oracle.behaviour.mutation_score import Mutants
 from selfplay.oracle.behaviour.probe_runner import OTHER_SEED, Bench
-from selfplay.oracle.behaviour.program_names import program_names
 from selfplay.oracle.behaviour.stored_behaviour import (
     ENOUGH,
     KEPT_CALLS,
@@ -63,7 +61,7 @@ def observed_calls(bench: Bench, shown: Entered, scenarios: Mapping[str, Scenari
     played = {name: one.source for name, one in scenarios.items()}
     tried = TriedCalls(bench, Calls(shown.python, shown.paths, modules, helpers={**helpers, **played}))
     by_call = {one.call: one for one in scenarios.values()}
-    names, values = program_names(bench.task), asked_values(bench.task)
+    names, values = bench.names, bench.asked
     of_tests, steps, *_ = add_by_turns(
         tried, seen, [*by_call], varied_calls(seen, (), TRIED_CALLS, seed, values),
         all_novel(seen, tests, NOVEL_CALLS, seed, names),

@@ -17,7 +17,6 @@ from selfplay.oracle.behaviour.call_probes import varied_calls
 from selfplay.oracle.behaviour.call_results import TriedCalls, only
 from selfplay.oracle.behaviour.call_runner import Calls
 from selfplay.oracle.behaviour.call_source import call_tree, name_of, target_of
-from selfplay.oracle.behaviour.changed_code import asked_values
 from selfplay.oracle.behaviour.mutation_score import Mutants, enough_shown
 from selfplay.oracle.behaviour.sequences import HELPER, SEQUENCE, sequences
 from selfplay.oracle.behaviour.stored_behaviour import NO_ANSWER, Guards, without_accidents
@@ -75,8 +74,7 @@ def _searched(
 ) -> dict[str, str]:
     """Fresh calls and sequences, named with this prefix, that end as calls of the tests do. `right` gains what the
     original does in them."""
-    values = asked_values(tried.bench.task)
-    varied = varied_calls(calls, [*tried.names.values()], SEARCHED_CALLS, seed, values)
+    varied = varied_calls(calls, [*tried.names.values()], SEARCHED_CALLS, seed, tried.bench.asked)
     fresh = _numbered(prefix, [*varied, *sequences(calls, calls, seed), *looked_at(varied, seed)])
     right |= tried.bench.call(only(replace(known, sources=fresh), fresh))
     return without_accidents({name: source for name, source in fresh.items() if _whole(right.get(name, {}))}, right,

@@ -57,9 +57,24 @@ def observe(
     return replace(known, constant_caught=constant_is_caught(bench, known))  # what those programs do is no event
 
 
+@dataclass(frozen=True)
+class _Probes:
+    """The F2P tests with other inputs. `files`: by path; `groups`: probe -> its test, for probes whose inputs reach the
+    program as no test's do; `rest`: the other test files; `first`: outcomes of the original."""
+
+    files: Mapping[str, python_probes.Probed] = field(default_factory=dict)
+    rest: Mapping[str, str] = field(default_factory=dict)
+    groups: Mapping[str, str] = field(default_factory=dict)
+    first: Outcomes = field(default_factory=dict)
+
+    def holding(self, probes: Collection[str]) -> dict[str, str]:
+        """The test files with only these probes."""
+        return {**self.rest, **{path: python_probes.only(one.text, probes) for path, one in self.files.items()}}
+
+
 def _drawn(
     bench: Bench, originals: Mapping[str, str], shown: Entered, every: Mapping[str, str]
-) -> tuple["_Probes", Behaviour]:
+) -> tuple[_Probes, Behaviour]:
     """Probes, and calls that tell the two programs apart, drawn again while too few calls are novel: which are found is
     chance. `every`: all test files."""
     best = _Probes(), Behaviour()
@@ -76,21 +91,6 @@ def _drawn(
 def _worth(calls: Behaviour) -> tuple[bool, int, int]:
     """What makes one draw better than another: calls that are enough to judge by, then novel ones, then more of all."""
     return len(calls.calls.sources) >= ENOUGH, len(calls.novel), len(calls.right)
-
-
-@dataclass(frozen=True)
-class _Probes:
-    """The F2P tests with other inputs. `files`: by path; `groups`: probe -> its test, for probes whose inputs reach the
-    program as no test's do; `rest`: the other test files; `first`: outcomes of the original."""
-
-    files: Mapping[str, python_probes.Probed] = field(default_factory=dict)
-    rest: Mapping[str, str] = field(default_factory=dict)
-    groups: Mapping[str, str] = field(default_factory=dict)
-    first: Outcomes = field(default_factory=dict)
-
-    def holding(self, probes: Collection[str]) -> dict[str, str]:
-        """The test files with only these probes."""
-        return {**self.rest, **{path: python_probes.only(one.text, probes) for path, one in self.files.items()}}
 
 
 def _probes(bench: Bench, originals: Mapping[str, str], shown: Entered) -> _Probes:

@@ -6,9 +6,11 @@ from functools import cached_property
 from types import MappingProxyType
 
 from selfplay.oracle.behaviour.call_runner import Additions, Caller, Calls
+from selfplay.oracle.behaviour.changed_code import asked_values
 from selfplay.oracle.behaviour.contexts import BARE, CallContext
 from selfplay.oracle.behaviour.events import Event
 from selfplay.oracle.behaviour.line_marks import marked_files
+from selfplay.oracle.behaviour.program_names import program_names
 from selfplay.oracle.behaviour.recording import Recording
 from selfplay.oracle.behaviour.stored_behaviour import Outcomes
 from selfplay.oracle.behaviour.traced_calls import ENTERED_FILE, Entered, read_entered, watching
@@ -75,6 +77,16 @@ class Bench:
     def mutants(self, calls: Calls, files: Mapping[str, TestFile], planted: Additions) -> Outcomes:
         """Make the calls of the original's mutants, which stand in these files; returns what shows each."""
         return self._caller.make(calls, (), files=files, planted=planted).outcomes
+
+    @cached_property
+    def asked(self) -> tuple[str | int, ...]:
+        """What the changed functions ask for."""
+        return asked_values(self.task)
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """Names of options, which the program's own code holds."""
+        return program_names(self.task)
 
     @cached_property
     def _marked(self) -> Mapping[str, TestFile]:
