@@ -73,7 +73,7 @@ def validate(artifact: Artifact, bench: Workbench, thresholds: Thresholds = Thre
         verdicts.append(_metered(check, artifact, bench, thresholds))
         if not verdicts[-1].passed:
             return Validation(tuple(verdicts), valid=False)
-    flaky = determinism.flaky_tests(bench, thresholds)
+    flaky, _ = determinism.flaky_tests(bench, thresholds.repeats)
     steady = bench.leaving_out(flaky)
     broken = failing(steady, artifact.bug_inject)
     return Validation(

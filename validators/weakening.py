@@ -19,6 +19,9 @@ from selfplay.validators.thresholds import Thresholds
 from selfplay.workbench import TestRun, Workbench
 
 NAME = "weakening"
+MOST_AT_TIMES = 2
+"""At most this many tests, or one in a hundred if that is more, may fail with the weakening in some runs alone:
+tests that measure time do so on a busy machine, and a weakening that makes tests flicker hides what they say."""
 
 
 def check(artifact: Artifact, bench: Workbench, thresholds: Thresholds) -> Verdict:
@@ -36,8 +39,11 @@ def check(artifact: Artifact, bench: Workbench, thresholds: Thresholds) -> Verdi
     if reason := unusable(weakened, "with the weakening"):
         return fails(NAME, reason, log_tail=weakened.log_tail)
     broken = failing(bench, artifact.bug_inject)
-    if new := never_passing(weakened.failed - broken - bench.run().failed, run, thresholds.repeats):
+    at_times = weakened.failed - broken - bench.run().failed
+    if new := never_passing(at_times, run, thresholds.repeats):
         return fails(NAME, f"the weakening breaks {count(len(new), 'test')}: {few(new)}", log_tail=weakened.log_tail)
+    if len(at_times) > max(MOST_AT_TIMES, len(weakened.outcomes) // 100):
+        return fails(NAME, f"the weakening makes {count(len(at_times), 'test')} fail at times: {few(at_times)}")
     passing, gone = broken & weakened.passed, broken - weakened.outcomes.keys()
     if not passing and not gone:
         return fails(NAME, f"the weakening hides no failing test (of {len(broken)})")
