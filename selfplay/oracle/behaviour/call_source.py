@@ -25,15 +25,17 @@ def call_tree(call: str) -> ast.expr:
 
 
 Place = tuple[ast.AST, str, int | None]
+_CLOSED = ("Lambda", "JoinedStr", "TemplateStr")
+"""Nodes whose parts are no inputs. By name, since the last one is new in Python 3.14."""
 
 
 def places(tree: ast.expr) -> Iterator[Place]:
     """Where inputs are: arguments, and items of literal containers; not the called function, and not indices, nor
-    what is in a lambda."""
+    what is in a lambda or between the braces of a text."""
     left: list[ast.AST] = [tree]
     while left:
         node = left.pop()
-        for name in () if isinstance(node, ast.Lambda) else ("args", "elts", "keys", "values"):
+        for name in () if type(node).__name__ in _CLOSED else ("args", "elts", "keys", "values"):
             for at, one in enumerate(getattr(node, name, ())):
                 if _is_input(one):
                     yield node, name, at

@@ -46,6 +46,20 @@ def test_a_call_without_inputs_has_no_others() -> None:
     assert varied_calls(["m.now()"], (), 10, 1) == []
 
 
+ARGUMENTS = (
+    "f'{n!r:>{w}} and {m.f(1)}'", "f'a' 'b'", "lambda x=1, *y: f'{x}'", "{**{'a': 1}, 'b': [2]}", "{1, 2, *[3]}",
+    "[x for x in [1, 2] if x > 1]", "{x: 1 for x in (1, 2)}", "*[1, 2], k='v'", "(y := 4)", "1 if m.f('a') else 'b'",
+    "'x'[1:2]", "b'b'", "...", "2j", "-1.5", "not 3", "0 < 1 < 2", "'a' or 'b' and 1", "m.C(1).D[2]('e')", "**{'a': 1}",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("argument", ARGUMENTS)
+def test_arguments_of_any_form_are_varied(argument: str):
+    """What a test gives may be any expression; every change of it is a call again."""
+    for made in varied_calls([f"m.f({argument}, z=1)", "m.f('a', [1])"], (), 150, 1, ("halt", 20)):
+        assert isinstance(ast.parse(made, mode="eval").body, ast.Call)
+
+
 def test_calls_are_alike_by_target_kinds_and_length() -> None:
     assert shape_of("m.f('ab')") == shape_of("m.f('cd')") != shape_of("m.f(12)")
     assert shape_of("m.f('ab')") != shape_of(f"m.f({'ab' * 40!r})")
