@@ -81,10 +81,11 @@ def shown(function, make, ways):
         error = raised
     told.append("returned")
     if hasattr(result, "__next__"):
-        result = [type(result).__name__, *given_out(result, told)]
+        items, error = given_out(result, told)
+        result = [type(result).__name__, *items]
     held = {id(one) for one in objects(result)}
     missing = error.args if isinstance(error, KeyError) else ()
-    selfplay_saw(result if error is None else [type(error).__name__, *missing])
+    selfplay_saw(result if error is None else [type(error).__name__, *missing, result])
     selfplay_saw([at for at, one in enumerate(before) if id(one) in held])
     selfplay_saw(repeated(result))
     selfplay_saw(values)
@@ -127,12 +128,15 @@ def taken(values, told):
 
 
 def given_out(result, told):
-    """The items of a result, each told of when it is there."""
-    items = []
-    for one in itertools.islice(result, MOST):
-        told.append("given out")
-        items.append(one)
-    return items
+    """The items of a result, each told of when it is there, and the error at which it ended."""
+    items, error = [], None
+    try:
+        for one in itertools.islice(result, MOST):
+            told.append("given out")
+            items.append(one)
+    except Exception as raised:
+        error = raised
+    return items, error
 
 
 def of_type(kind):

@@ -68,6 +68,20 @@ def doubled_at_once(rule: Callable[[int], int], items: list[int]) -> Iterator[in
     yield from [rule(one) for one in items]
 
 
+def doubled_until_it_fails(rule: Callable[[int], int], items: list[int]) -> Iterator[int]:
+    with contextlib.suppress(Exception):
+        yield from (2 * rule(one) for one in items)
+
+
+def doubled_without_the_last(rule: Callable[[int], int], items: list[int]) -> Iterator[int]:
+    held = list[int]()
+    for one in items:
+        made = 2 * rule(one)
+        yield from held
+        held = [made]
+    yield from held
+
+
 def sums(rule: Callable[[int], int], items: list[int]) -> int:
     return sum(rule(one) for one in items)
 
@@ -165,6 +179,8 @@ def plus(one: int) -> int:
         (fresh, kept, (1,), ()),
         (rows, one_row, (2,), ()),
         (doubled, doubled_at_once, (plus, [1, 2]), (1, 2)),
+        (doubled, doubled_until_it_fails, (plus, [1, 2]), (-1, 0, 2)),
+        (doubled, doubled_without_the_last, (plus, [1, 2]), (-1, 0, 2)),
         (sums, sums_backwards, (plus, [1, 2]), ()),
         (moved, moved_too_early, (plus, [1, 2, 3]), (-1, 0, 2)),
         (first, first_of_all, ([1, 2],), (0, 2)),
