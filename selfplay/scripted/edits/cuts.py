@@ -35,13 +35,15 @@ def trees_of(texts: Mapping[str, str]) -> dict[str, ast.Module]:
 class Cut:
     """Lines `start`..`end` (1-based, inclusive) of a file replaced by `lines`; `what` describes it in words.
 
-    With `end == start - 1` no line is removed and `lines` are inserted before `start`.
+    With `end == start - 1` no line is removed and `lines` are inserted before `start`. `case`: where the cut leaves out
+    what one case needs, the first and the last line that run in that case alone; (0, 0) for a part of a line.
     """
 
     start: int
     end: int
     lines: tuple[str, ...] = ()
     what: str = ""
+    case: tuple[int, int] | None = None
 
     @property
     def size(self) -> int:

@@ -15,6 +15,7 @@ from selfplay.scripted.injector.direct import direct_cuts
 from selfplay.scripted.injector.helpers import helper_cuts, override_cuts
 from selfplay.scripted.injector.planner import MOST_TESTS, Planner
 from selfplay.scripted.injector.removal import compose, removal_cuts
+from selfplay.scripted.injector.special_cases import RARE, SIZES, special, together
 from selfplay.scripted.injector.survey import Survey, Target
 from selfplay.scripted.injector.target_order import in_turns, rotated, wanted_lines
 from selfplay.scripted.injector.tidy import tidied
@@ -61,10 +62,20 @@ class FunctionPlanner(Planner):
         self.targets = in_turns(survey.targets, task.seed, lambda target: len(target.tests) > MOST_TESTS)
         self.tried: set[Target] = set()
         self.parsed = 0
+        self.special = task.strategy != "direct"
 
     def propose(self) -> Script[tuple[PlantedChange, ...]]:
         """The first targets after the episode's starting place that offer a change and were not tried before. Besides
-        the requested files, another file with a part of the same behaviour may join."""
+        the requested files, another file with a part of the same behaviour may join. A removal leaves out special cases
+        while there are any, then whatever can be left out."""
+        made = yield from self._proposed()
+        if not made and self.special and self.parsed <= MOST_PARSED:
+            self.special = False
+            self.tried.clear()
+            made = yield from self._proposed()
+        return made
+
+    def _proposed(self) -> Script[tuple[PlantedChange, ...]]:
         yield from ()
         changes: list[PlantedChange] = []
         small: list[tuple[Target, Sequence[Cut]]] = []
@@ -113,6 +124,8 @@ class FunctionPlanner(Planner):
         for target in near[:MOST_NEAR]:
             lines = self.survey.lines[target.path]
             cuts = [c for c in reached_cuts(self.survey, target, removal_cuts, lines) if told & _words(c, lines)]
+            if self.special:
+                cuts = special(self.survey, target, cuts)
             made = self._tidied(target, compose(cuts, wanted_lines(self.rng) // 2, self.rng))
             if made and self.may_join(changes, self.tests_of(made)):
                 return [made]
@@ -130,7 +143,7 @@ class FunctionPlanner(Planner):
         text = self.survey.texts[target.path]
         self.parsed += len(text)
         made = change(target.path, text, cuts)
-        return tidied(made, self.survey.taken_from(target.path)) if made else None
+        return tidied(made, self.survey.taken_from(target.path), whole=self.task.strategy != "direct") if made else None
 
     def _mutation(self, target: Target, lines: Sequence[str]) -> Sequence[Cut]:
         """One mutation: every kind that the target offers is equally likely; within a kind, lines that few tests run
@@ -146,6 +159,8 @@ class FunctionPlanner(Planner):
     def _removal(self, target: Target, lines: Sequence[str]) -> tuple[Cut, ...]:
         """Cuts in the target of about the wanted size; if they are too small, also cuts in its nearest neighbours that
         share a telling name with them: parts of one behaviour."""
+        if self.special:
+            return self._special(target, lines)
         wanted = wanted_lines(self.rng)
         whole = whole_cuts(self.survey, target, lines)
         chosen = whole if whole and self.rng.random() < WHOLE_SHARE else ()
@@ -163,13 +178,27 @@ class FunctionPlanner(Planner):
             )
         return chosen
 
+    def _special(self, target: Target, lines: Sequence[str]) -> tuple[Cut, ...]:
+        """Cuts of special cases of the target, and of functions near it what belongs to them; or a whole definition."""
+        wanted = wanted_lines(self.rng, SIZES)
+        whole = whole_cuts(self.survey, target, lines)
+        chosen = whole if whole and self.rng.random() < WHOLE_SHARE else ()
+        for one in self._nearest(target) if not chosen else ():
+            if not chosen and one is not target:
+                break
+            found = special(self.survey, one, reached_cuts(self.survey, one, removal_cuts, lines))
+            chosen += together(
+                found, lambda cuts: frozenset(self._rare(target.path, cuts, lines, RARE)), chosen, wanted, self.rng
+            )
+        return chosen
+
     def _telling(self, changes: Sequence[PlantedChange]) -> set[str]:
         return {word for made in changes for word in self._rare(made.path, made.cuts, self.survey.lines[made.path])}
 
-    def _rare(self, path: str, cuts: Sequence[Cut], lines: Sequence[str]) -> set[str]:
+    def _rare(self, path: str, cuts: Sequence[Cut], lines: Sequence[str], most: int = TELLING) -> set[str]:
         """The telling names in the cut lines: those that are rare in the file."""
         often = self.survey.index.words[path]
-        return {word for cut in cuts for word in _words(cut, lines) if often[word] <= TELLING}
+        return {word for cut in cuts for word in _words(cut, lines) if often[word] <= most}
 
     def _words_of(self, target: Target) -> frozenset[str]:
         return _words(Cut(target.start, target.end), self.survey.lines[target.path])

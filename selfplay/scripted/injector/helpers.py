@@ -15,15 +15,22 @@ from selfplay.scripted.injector.index import Index
 
 def override_cuts(function: Function, index: Index, lines: Sequence[str]) -> Iterator[Cut]:
     """Remove a method so that the overridden one is used: possible if a base class, in this file or another, has it
-    too."""
+    too, and answers if the method does: one that only refuses was there to be overridden."""
     owner = index.owners.get(id(function))
     if owner is None or len(owner.body) == 1 or function.name == "__init__":
         return
     bases = {ast.unparse(base).split(".")[-1] for base in owner.bases}
     named = [c for base in sorted(bases) for c in index.classes.get(base, ()) if c is not owner]
-    if any(isinstance(s, ast.FunctionDef) and s.name == function.name for c in named for s in c.body):
+    below = [s for c in named for s in c.body if isinstance(s, ast.FunctionDef) and s.name == function.name]
+    if below and (not _answers(function) or all(map(_answers, below))):
         start, end = _extent(function, lines)
         yield Cut(start, end, (), f"removed the overriding {owner.name}.{function.name}()")
+
+
+def _answers(function: ast.AST) -> bool:
+    """Whether it returns or gives out a value anywhere."""
+    every = ast.walk(function)
+    return any(isinstance(node, ast.Return | ast.Yield | ast.YieldFrom) and node.value is not None for node in every)
 
 
 def helper_cuts(path: str, function: Function, index: Index, lines: Sequence[str]) -> list[Cut]:

@@ -65,7 +65,19 @@ def _run_cuts(
             emptied = len(removed) == len(block) and not _is_elif(removed[0], lines)
             if emptied or shares_line(removed, lines) or names.miss(start, end):
                 continue
-            yield Cut(*without_gap(lines, start, end), (), f"removed {_describe(removed)}")
+            yield Cut(*without_gap(lines, start, end), (), f"removed {_describe(removed)}", _guarded(removed))
+
+
+def _guarded(run: Sequence[ast.stmt]) -> tuple[int, int] | None:
+    """The lines that run in one case alone, if the run is a condition without an `else`, and what is made for it."""
+    match run:
+        case [*before, ast.If(body=body, orelse=[])] if all(isinstance(one, ast.Assign) for one in before):
+            return _extent(body)
+    return None
+
+
+def _extent(block: Sequence[ast.stmt]) -> tuple[int, int]:
+    return first_line(block[0]), last_line(block[-1])
 
 
 def _branch_cuts(statement: ast.If, names: CodeNames, lines: Sequence[str]) -> Iterator[Cut]:
@@ -78,16 +90,17 @@ def _branch_cuts(statement: ast.If, names: CodeNames, lines: Sequence[str]) -> I
     if _is_elif(other, lines):
         promoted = lines[other.lineno - 1].rstrip("\n").replace("elif", "elif" if head_is_elif else "if", 1)
         if not first_misses:
-            yield Cut(statement.lineno, other.lineno, (promoted,), "removed a branch of a condition")
+            case = _extent(statement.body)
+            yield Cut(statement.lineno, other.lineno, (promoted,), "removed a branch of a condition", case)
         return
     else_line, end = _else_line(statement, lines), last_line(statement.orelse[-1])
     if else_line is None:
         return
     if not names.miss(else_line, end):
-        yield Cut(else_line, end, (), "removed an else branch")
+        yield Cut(else_line, end, (), "removed an else branch", _extent(statement.orelse))
     inner = _dedented(statement.orelse, lines, indent)
     if inner is not None and not head_is_elif and not first_misses:
-        yield Cut(statement.lineno, end, inner, "removed a condition and its first branch")
+        yield Cut(statement.lineno, end, inner, "removed a condition and its first branch", _extent(statement.body))
 
 
 def _handler_cuts(statement: ast.Try, names: CodeNames, lines: Sequence[str]) -> Iterator[Cut]:
@@ -95,12 +108,14 @@ def _handler_cuts(statement: ast.Try, names: CodeNames, lines: Sequence[str]) ->
     inner = _dedented(statement.body + statement.orelse, lines, indent_of(lines[statement.lineno - 1]))
     after_body = last_line(statement.body[-1]) + 1
     if inner is not None and not statement.orelse and not names.miss(after_body, last_line(statement)):
-        yield Cut(statement.lineno, last_line(statement), inner, "removed error handling")
+        case = _extent([one for handler in statement.handlers for one in handler.body]) if statement.handlers else None
+        yield Cut(statement.lineno, last_line(statement), inner, "removed error handling", case)
     if len(statement.handlers) > 1:
         for handler in statement.handlers:
             if names.miss(handler.lineno, last_line(handler)):
                 continue
-            yield Cut(handler.lineno, last_line(handler), (), "removed an exception handler")
+            case = _extent(handler.body)
+            yield Cut(handler.lineno, last_line(handler), (), "removed an exception handler", case)
 
 
 def _dedented(body: Sequence[ast.stmt], lines: Sequence[str], indent: str) -> tuple[str, ...] | None:

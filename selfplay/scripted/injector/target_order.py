@@ -43,6 +43,6 @@ def rotated(places: Sequence[T], number: int) -> list[T]:
     return [*places[start:], *places[:start]]
 
 
-def wanted_lines(rng: random.Random) -> int:
-    """The number of changed lines to aim at."""
-    return round(2 ** rng.uniform(*SIZES))
+def wanted_lines(rng: random.Random, sizes: tuple[float, float] = SIZES) -> int:
+    """The number of changed lines to aim at, between these powers of two."""
+    return round(2 ** rng.uniform(*sizes))

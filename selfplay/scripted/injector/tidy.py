@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterator
 from selfplay.believable import BelievableRules, faults
 from selfplay.believable.blocks import Function, parsed, statements
 from selfplay.believable.names import loose_ends
+from selfplay.believable.scaffolds import scaffolds
 from selfplay.patches.lines import split_lines
 from selfplay.scripted.edits.cuts import (
     UNREADABLE,
@@ -25,9 +26,9 @@ ROUNDS = 4
 """How often to repeat: a removed local may have been the only reader of another."""
 
 
-def tidied(change: PlantedChange, kept: Collection[str]) -> PlantedChange | None:
+def tidied(change: PlantedChange, kept: Collection[str], *, whole: bool = False) -> PlantedChange | None:
     """The change without newly unused code; None if it cannot be made believable. `kept`: names that
-    other files take from this one."""
+    other files take from this one. `whole`: it may leave no scaffold of what it removes."""
     text = change.after
     if text is None:
         return change
@@ -41,6 +42,8 @@ def tidied(change: PlantedChange, kept: Collection[str]) -> PlantedChange | None
                 break
             text = apply_cuts(text, cuts)
         if faults(BelievableRules(), {change.path: change.before}, {change.path: text}):
+            return None
+        if whole and scaffolds(change.before, text):
             return None
     except UNREADABLE:
         return None

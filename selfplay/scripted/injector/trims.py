@@ -7,6 +7,7 @@ import ast
 import itertools
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from selfplay.scripted.edits.cuts import Cut, replaced
 from selfplay.scripted.edits.names import Function
@@ -24,7 +25,7 @@ def trims(function: Function, lines: Sequence[str]) -> list[Cut]:
         for node in ast.walk(statement):
             if getattr(node, "lineno", 0) == getattr(node, "end_lineno", -1) or isinstance(node, ast.comprehension):
                 found.extend(_of(node, lines))
-    return [cut for cut in found if f"{cut.lines[0]}\n" != lines[cut.start - 1]]
+    return [replace(cut, case=(0, 0)) for cut in found if f"{cut.lines[0]}\n" != lines[cut.start - 1]]
 
 
 def _of(node: ast.AST, lines: Sequence[str]) -> Iterator[Cut]:
