@@ -16,14 +16,14 @@ from selfplay.oracle.behaviour.call_results import SCENARIO
 from selfplay.oracle.behaviour.call_source import call_tree, name_of
 from selfplay.oracle.behaviour.sequences import SEQUENCE
 
-LOOKS = 120
+LOOKS = 150
 """Calls that are looked at closely, at most."""
 EFFECTS = "selfplay_e"
 """The name of the helper in calls."""
 HELPER = inside.text("selfplay_effects.py")
-KINDS, BELOW, CALLS = 5, 2, 3
-"""Other types tried for an argument, of which the first so many are below its own, and numbers of the call at which a
-given function fails."""
+KINDS, BELOW, FAILURES = 7, 2, 9
+"""Other types tried for an argument, of which the first so many are below its own, and ways in which a given function
+fails: at one of three calls, with one of three errors."""
 WAYS = 3
 """As it is, with an argument of another type, with functions that fail."""
 
@@ -64,7 +64,7 @@ def _looked_at(call: str, way: int, number: int) -> str | None:
     if way == 2:
         if not any(isinstance(one, ast.Lambda | ast.Name | ast.Attribute | ast.Call) for one in given):
             return None
-        made += ["-1", "0", f"{1 + number % CALLS}"]
+        made += ["-1", "0", f"{1 + number % FAILURES}"]
     return f"{EFFECTS}.effects({', '.join(made)})"
 
 

@@ -23,7 +23,7 @@ from selfplay.oracle.behaviour.call_source import (
     target_of,
     value_of,
 )
-from selfplay.oracle.behaviour.literals import another
+from selfplay.oracle.behaviour.literals import MODEST, another
 
 LONGEST = 3000
 """The longest call, in characters."""
@@ -181,6 +181,30 @@ def turned(node: ast.expr, other: ast.expr, chance: random.Random) -> ast.expr |
     return ast.List(node.elts, ast.Load()) if isinstance(node, ast.Tuple) else None
 
 
+def alike(node: ast.expr, other: ast.expr, chance: random.Random) -> ast.expr | None:
+    """An item beside one that it is equal to, of another type; a number as one; what is not even equal to itself."""
+    if isinstance(node, ast.List | ast.Tuple):
+        places = [at for at, one in enumerate(node.elts) if _equal(value_of(one)) is not None]
+        if not places:
+            return None
+        made, at = copy.deepcopy(node), chance.choice(places)
+        made.elts.insert(at + chance.randrange(2), constant(_equal(value_of(node.elts[at]))))
+        return made
+    value = value_of(node)
+    if isinstance(value, float):
+        return call_tree("float('nan')")
+    return None if _equal(value) is None else constant(_equal(value))
+
+
+def _equal(value: object) -> object:
+    """A value of another type that is equal; None if there is none."""
+    if isinstance(value, bool):
+        return int(value)
+    if isinstance(value, int):
+        return bool(value) if value in (0, 1) else float(value) if abs(value) < MODEST else None
+    return int(value) if isinstance(value, float) and value.is_integer() else None
+
+
 def asked(values: Sequence[str | int], node: ast.expr, other: ast.expr, chance: random.Random) -> ast.expr | None:
     """The input with one of these values: a text with it in the place of a word or beside one, a number at it or next
     to it, and a container of so many items."""
@@ -206,4 +230,5 @@ def _kind(node: ast.expr) -> type:
 
 CHANGES: dict[str, Change] = {
     "near": near, "crossed": crossed, "grown": grown, "reworded": reworded, "extreme": extreme, "turned": turned,
+    "alike": alike,
 }  # fmt: skip

@@ -13,12 +13,22 @@ import types
 
 MOST, DEEP, TOLD = 100, 3, 60
 """Objects of a value that are compared, how deep they are looked for, and steps that are shown."""
+CALLS, LONG = 3, 1100
+"""Calls of which one may fail, for each kind of error; and items, more than calls may be in each other."""
 MARK = "a stranger's"
 """What is put into a result."""
 
 
 class Failed(Exception):
     """Raised in place of a function that the call was given."""
+
+
+class Ended(Failed, StopIteration):
+    """The same, where it ends a loop that takes it for the end of what is given."""
+
+
+class Missing(Failed, KeyError):
+    """The same, where it is taken for a key that is not there."""
 
 
 class Anything:
@@ -33,8 +43,8 @@ class Anything:
         return False
 
 
-class Callable:
-    """An object that can be called, in the place of a function."""
+class Callable(Anything):
+    """An object that can be called, in the place of a function, and is equal to all others."""
 
     def __init__(self, function):
         self._function = function
@@ -45,7 +55,8 @@ class Callable:
 
 def effects(function, make, place=-1, kind=0, fails=0):
     """Make a call twice, each time with what `make` gives, and show what it does. The argument at `place` has another
-    type, by `kind`; the functions that it is given fail at their call number `fails`."""
+    type, by `kind`; the functions that it is given fail at one of their first `CALLS` calls with one of the `ERRORS`:
+    `fails` says which."""
     ways = place, kind, fails
     first, error = shown(function, make, ways)
     if hasattr(first, "__await__"):
@@ -56,7 +67,7 @@ def effects(function, make, place=-1, kind=0, fails=0):
     finally:
         for one in undo:
             one()
-    if error is not None and not isinstance(error, Failed):
+    if error is not None and not fails and not isinstance(error, Failed):
         raise error
     return first
 
@@ -75,6 +86,7 @@ def shown(function, make, ways):
     values = [in_its_place(one, told, fails, kinds.pop(0)) for one in values]
     named = {name: in_its_place(one, told, fails, kinds.pop(0)) for name, one in named.items()}
     before, result, error = objects([values, named]), None, None
+    told.append("called")
     try:
         result = function(*values, **named)
     except Exception as raised:
@@ -112,8 +124,8 @@ def telling(function, told, fails=0):
     def told_of(*values, **named):
         if len(told) < TOLD:
             told.append([*values, *named.items()])
-        if next(calls) == fails:
-            raise Failed
+        if fails and next(calls) == 1 + (fails - 1) % CALLS:
+            raise ERRORS[(fails - 1) // CALLS % len(ERRORS)]
         return function(*values, **named)
 
     return told_of
@@ -157,16 +169,44 @@ def anything(value, told):
     return Anything()
 
 
+def failing(kind):
+    """What has this type, and while the call runs fails at its second item, and at one by its place or key."""
+
+    def of(value, told):
+        def fail():
+            if "called" in told and "returned" not in told:
+                raise Failed
+
+        def items(self):
+            for at, one in enumerate(kind.__iter__(self)):
+                if at:
+                    fail()
+                yield one
+
+        def item(self, place):
+            fail()
+            return kind.__getitem__(self, place)
+
+        return type("Other", (kind,), {"__iter__": items, "__getitem__": item})(value)
+
+    return of
+
+
+def long(value, told):
+    return value * (LONG // max(1, len(value)) + 1)
+
+
+ERRORS = Failed, Ended, Missing
 FUNCTIONS = (
     lambda value, told: Callable(telling(value, told)), lambda value, told: functools.partial(telling(value, told)),
     answering(None), answering(0), answering(True),
 )  # fmt: skip
 OTHERS = {
-    list: (*subtypes(list), taken, of_type(collections.UserList), of_type(collections.deque)),
-    tuple: (*subtypes(tuple), taken, of_type(list), of_type(collections.deque)),
-    dict: (*subtypes(dict), of_type(types.MappingProxyType), of_type(collections.ChainMap), taken),
-    set: (*subtypes(set), of_type(frozenset), taken),
-    str: (*subtypes(str), taken, of_type(collections.UserString), of_type(list)),
+    list: (*subtypes(list), taken, of_type(collections.UserList), of_type(collections.deque), failing(list), long),
+    tuple: (*subtypes(tuple), taken, of_type(list), of_type(collections.deque), failing(tuple), long),
+    dict: (*subtypes(dict), of_type(types.MappingProxyType), of_type(collections.ChainMap), taken, failing(dict)),
+    set: (*subtypes(set), of_type(frozenset), taken, failing(set)),
+    str: (*subtypes(str), taken, of_type(collections.UserString), of_type(list), long),
     int: (*subtypes(int), of_type(float), of_type(fractions.Fraction)),
     float: (*subtypes(float), of_type(fractions.Fraction)),
     bytes: (*subtypes(bytes), of_type(bytearray), of_type(memoryview)),

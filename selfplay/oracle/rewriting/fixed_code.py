@@ -2,10 +2,12 @@
 is needed: a grade says so.
 
 A list of what may stand there, not of what may not: outside of functions plain values, in what is raised what names and
-shows them.
+shows them, of numbers small ones and those that the program has. A number takes part in what its line does, so that all
+go wrong without it (`(i + 4095) % 4096`); what lies beyond it no input may ever show.
 """
 
 import ast
+import operator
 from collections.abc import Iterator, Set
 
 from selfplay.oracle.rewriting.inert import inert, own_names
@@ -22,12 +24,25 @@ _RAISED, _ASSERTED = "runs code for what is raised", "runs code for an assertion
 _OUTSIDE = "is more than a plain value outside of functions"
 _UNUSED = "is imported and not used"
 _HIDING = "hides errors of any kind"
+_IN_A_FUNCTION = "is a class that a function makes"
+_NUMBER = "is a number that the program does not have"
+SMALL, UNKNOWN = 10, 1e18
+"""Numbers up to here stand in any code; and what stands for one that is larger, or not computed."""
+_OF_CONSTANTS = frozenset(["len", "ord", "int", "sum", "hash", "max", "min", "pow", "abs", "round"])
+_COMPUTED = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod, ast.Pow: operator.pow,
+}  # fmt: skip
 _LEAVING = (ast.Return, ast.Break, ast.Continue)
 
 
-def fixed_code(tree: ast.Module, fresh: Set[int]) -> Iterator[str]:
-    """What stands in the fresh lines and cannot be taken away, in words."""
+def fixed_code(tree: ast.Module, fresh: Set[int], numbers: Set[float] = frozenset()) -> Iterator[str]:
+    """What stands in the fresh lines and cannot be taken away, in words. `numbers`: those that the program has."""
     own = own_names(tree)
+    memo = dict[int, float | None]()
+    for node in _in_functions(tree):
+        if getattr(node, "lineno", 0) in fresh:
+            yield from _of_function(node, numbers, memo)
     used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
     for node in ast.walk(tree):
         if getattr(node, "lineno", 0) in fresh:
@@ -58,6 +73,54 @@ def _of(node: ast.AST, own: frozenset[str]) -> Iterator[tuple[ast.AST, str]]:
         case ast.Lambda(args=given) | ast.FunctionDef(args=given) | ast.AsyncFunctionDef(args=given):
             defaults = [one for one in (*given.defaults, *given.kw_defaults) if one is not None]
             yield from ((one, _DEFAULT) for one in defaults if not _is_named(one))
+
+
+def _in_functions(tree: ast.AST) -> Iterator[ast.AST]:
+    left = [tree]
+    while left:
+        node = left.pop()
+        if isinstance(node, Function):
+            yield from ast.walk(node)
+        else:
+            left += [child for child in ast.iter_child_nodes(node) if isinstance(child, ast.stmt)]
+
+
+def _of_function(node: ast.AST, numbers: Set[float], memo: dict[int, float | None]) -> Iterator[str]:
+    if isinstance(node, ast.ClassDef):
+        yield f"`class {node.name}` {_IN_A_FUNCTION}"
+    value = number_of(node, memo) if isinstance(node, ast.expr) else None
+    if value is not None and abs(value) > SMALL and abs(value) not in numbers:
+        yield f"`{_short(node)}` {_NUMBER}"
+
+
+def number_of(node: ast.expr, memo: dict[int, float | None]) -> float | None:
+    """What an expression of constants alone always is; `UNKNOWN` where it is not computed here.
+    `memo`: by `id`, of the nodes that were asked for before. Raises `RecursionError`."""
+    if id(node) not in memo:
+        memo[id(node)] = _number(node, memo)
+    return memo[id(node)]
+
+
+def _number(node: ast.expr, memo: dict[int, float | None]) -> float | None:
+    match node:
+        case ast.Constant(value=int() | float() as value) if not isinstance(value, bool):
+            return float(value) if abs(value) < UNKNOWN else UNKNOWN
+        case ast.UnaryOp(op=op, operand=operand):
+            inner = number_of(operand, memo)
+            return -inner if inner is not None and isinstance(op, ast.USub) else inner
+        case ast.BinOp(left=left, op=op, right=right):
+            one, other = number_of(left, memo), number_of(right, memo)
+            return None if one is None or other is None else _computed(op, one, other)
+        case ast.Call(func=ast.Name(id=name), args=[_, *_] as args) if name in _OF_CONSTANTS:
+            return UNKNOWN if all(isinstance(one, ast.Constant) for one in args) else None
+    return None
+
+
+def _computed(op: ast.operator, one: float, other: float) -> float:
+    try:
+        return float(_COMPUTED[type(op)](one, other))
+    except (KeyError, ArithmeticError, TypeError):
+        return UNKNOWN
 
 
 def _leaving(node: ast.Try | ast.TryStar) -> Iterator[ast.stmt]:

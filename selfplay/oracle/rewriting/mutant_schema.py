@@ -66,16 +66,16 @@ def without_effect(statement: ast.stmt, body: Sequence[ast.stmt], function: Func
 
 def own_expressions(statement: ast.stmt, formatted: bool = False) -> Iterator[tuple[ast.expr, bool]]:
     """Each expression of a statement, not of those in it, with whether it decides something; without what is no value
-    (targets, annotations), what an assertion says, and f-strings, whose inside Python 3.11 cannot always write.
+    (whole targets, annotations), what an assertion says, and f-strings, whose inside Python 3.11 cannot always write.
     `formatted`: with f-strings, as wholes."""
     left: list[tuple[ast.AST, bool]] = [(statement, False)]
     while left:
         node, is_test = left.pop()
         if isinstance(node, ast.JoinedStr) and formatted:
             yield node, is_test
-        if isinstance(node, ast.JoinedStr | Function | ast.ClassDef | ast.pattern) or _stored(node):
+        if isinstance(node, ast.JoinedStr | Function | ast.ClassDef | ast.pattern):
             continue
-        if isinstance(node, ast.expr):
+        if isinstance(node, ast.expr) and not _stored(node):
             yield node, is_test
         for name, value in ast.iter_fields(node):
             if name in ("annotation", "msg") or isinstance(value, ast.arguments):

@@ -9,6 +9,7 @@ Parts that the original or the buggy program has in a function of this name are 
 
 import ast
 from collections.abc import Iterator, Sequence, Set
+from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass
 from itertools import chain
@@ -29,6 +30,7 @@ from selfplay.oracle.rewriting.python_trees import (
     unparsed,
 )
 
+_OWN = ("self", "cls")
 _SILENT = (Function, ast.ClassDef, ast.Global, ast.Nonlocal, ast.Pass)
 Sources = frozenset[tuple[str, str]]
 """(the function or class around it, source) of expressions."""
@@ -63,7 +65,7 @@ def with_parts(text: str, lines: Lines, known: Sources, names: SchemaNames, firs
         nodes += sum(1 for _ in ast.walk(one.by)) if one.by else 0
         if len(found) > MOST_PARTS or nodes > MOST_NODES:
             return Parted(too_many=True)
-    words, fixed = tuple(one.words() for one in found), tuple(fixed_code(tree, fresh))
+    words, fixed = tuple(one.words() for one in found), tuple(fixed_code(tree, fresh, _numbers(known)))
     return Parted(planted(tree, found, first, names), words, fixed)
 
 
@@ -84,6 +86,15 @@ def expressions_of(text: str) -> Sources:
     )  # fmt: skip
 
 
+def _numbers(known: Sources) -> frozenset[float]:
+    """The numbers among known expressions."""
+    found = set[float]()
+    for source in {source for _, source in known if source[:1].isdigit()}:
+        with suppress(ValueError):
+            found.add(float(int(source, 0) if source.isalnum() else float(source)))
+    return frozenset(found)
+
+
 def _is_short(node: ast.expr) -> bool:
     """Of a tree that Python wrote, where an expression is on one line."""
     return (node.end_col_offset or 0) - node.col_offset <= LONGEST_KNOWN
@@ -101,6 +112,7 @@ def _parts(tree: ast.Module, fresh: Set[int], known: Sources) -> Iterator[Mutant
                         yield Mutant(statement, None, "statement")
                     if isinstance(statement, ast.Assign) and statement.lineno in fresh:
                         yield from _targets(statement)
+                    yield from _bounds(statement, own, name, known)
                     yield from _within(statement, own, name, known)
 
 
@@ -115,6 +127,20 @@ def _targets(statement: ast.Assign) -> Iterator[Mutant]:
     for one in statement.targets if len(statement.targets) > 1 else ():
         rest = [other for other in statement.targets if other is not one]
         yield Mutant(statement, ast.Assign(rest, statement.value, lineno=statement.lineno), "target")
+
+
+def _bounds(statement: ast.stmt, lines: Set[int], around: str, known: Sources) -> Iterator[Mutant]:
+    """Without each bound of a slice that is assigned or deleted."""
+    targets = getattr(statement, "targets", None) or [getattr(statement, "target", None)]
+    for node in (node for one in targets if one is not None for node in ast.walk(one)):
+        if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice) and node.lineno in lines:
+            bounds = [one for one in (node.slice.lower, node.slice.upper, node.slice.step) if one is not None]
+            new = bounds if not (_is_short(node) and (around, source_of(node)) in known) else []
+            yield from (Mutant(one, ast.Constant(None), "part") for one in new if not _is_zero(one))
+
+
+def _is_zero(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value == 0
 
 
 def _within(statement: ast.stmt, lines: Set[int], around: str, known: Sources) -> Iterator[Mutant]:
@@ -150,6 +176,8 @@ def _taken_apart(node: ast.expr) -> Iterator[ast.expr]:
             yield from _calls(node)
         case ast.Subscript():
             yield from _subscripts(node)
+        case ast.Attribute(value=ast.expr() as value) if not isinstance(value, ast.Name) or value.id not in _OWN:
+            yield value
         case ast.List(elts=items) | ast.Tuple(elts=items) | ast.Set(elts=items):
             for one in items if len(items) > isinstance(node, ast.Set) else ():
                 yield with_fields(node, elts=[other for other in items if other is not one])

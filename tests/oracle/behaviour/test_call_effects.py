@@ -142,6 +142,48 @@ def default_of_equal(one: int | None) -> int:
     return 1 if one == None else 2  # noqa: E711
 
 
+def ruled(rule: Callable[[int], int] | None, one: int) -> int:
+    return one if rule is None else rule(one)
+
+
+def ruled_unless_equal(rule: Callable[[int], int] | None, one: int) -> int:
+    return one if rule == None else rule(one)  # type: ignore[misc]  # noqa: E711
+
+
+def called(rule: Callable[[int], int], items: list[int]) -> list[int]:
+    made = []
+    for one in items:
+        made.append(rule(one))
+    return made
+
+
+def called_in_a_generator(rule: Callable[[int], int], items: list[int]) -> list[int]:
+    return list(rule(one) for one in items)  # noqa: C400
+
+
+def called_while_found(rule: Callable[[int], int], items: list[int]) -> list[int]:
+    with contextlib.suppress(KeyError):
+        return called(rule, items)
+    return []
+
+
+def last_one(items: list[int]) -> int:
+    return items[len(items) - 1]
+
+
+def last_by_recursion(items: list[int]) -> int:
+    return items[0] if len(items) == 1 else last_by_recursion(items[1:])
+
+
+def extended(target: list[int], items: list[int]) -> None:
+    target.extend([*items])
+
+
+def extended_one_by_one(target: list[int], items: list[int]) -> None:
+    for one in items:
+        target.append(one)
+
+
 def found_in(one: dict[str, int], key: str) -> int:
     return one[key]
 
@@ -161,7 +203,7 @@ def shown(function: Callable[..., Any], *values: Any, ways: tuple[int, ...] = ()
     def make() -> Any:
         return space["given"](*(eval(repr(one)) if type(one) in (list, dict) else one for one in values))
 
-    with contextlib.suppress(KeyError):
+    with contextlib.suppress(KeyError, RecursionError):
         space["effects"](function, make, *ways)
     return "\n".join(seen)
 
@@ -187,6 +229,11 @@ def plus(one: int) -> int:
         (inverse, inverse_of_dict, ({"a": 1},), (0, 2)),
         (called_once, called_until_true, (plus, 2), (0, 2)),
         (called_once, named_rule, (plus, 2), (0, 0)),
+        (ruled, ruled_unless_equal, (plus, 2), (0, 0)),
+        (called, called_in_a_generator, (plus, [1, 2]), (-1, 0, 4)),
+        (called, called_while_found, (plus, [1, 2]), (-1, 0, 8)),
+        (last_one, last_by_recursion, ([1, 2],), (0, 6)),
+        (extended, extended_one_by_one, ([], [1, 2]), (1, 5)),
         (default_of, default_of_equal, (None,), (0, 0)),
         (found_in, found_in_without_a_key, ({"a": 1}, "b"), ()),
     ],

@@ -55,6 +55,7 @@ def test_what_may_stand_there(text: str) -> None:
      "`contextlib.suppress` hides errors of any kind"),
     ("def f(x):\n    from contextlib import suppress as calm\n    with calm(KeyError):\n        g(x)\n",
      "`from contextlib import suppress as calm` hides errors of any kind"),
+    ("def f(x):\n    class A:\n        y = x[:4]\n    return A.y\n", "`class A` is a class that a function makes"),
 ])  # fmt: skip
 def test_what_cannot_be_taken_away(text: str, said: str) -> None:
     assert said.replace("(y := 1)", "y := 1") in [one.replace("(y := 1)", "y := 1") for one in fixed(text)]
@@ -63,3 +64,22 @@ def test_what_cannot_be_taken_away(text: str, said: str) -> None:
 def test_only_new_lines_count() -> None:
     tree = ast.parse("X = (1, 2)\nY = (3, 4)\n")
     assert list(fixed_code(tree, {2})) == ["`Y = (3, 4)` is more than a plain value outside of functions"]
+
+
+@pytest.mark.parametrize("number", [
+    "4096", "-4096", "99.5", "0x1000", "2 ** 12", "9 * 9", "4 - -8", "len('twelve chars')", "ord('a')",
+    "10 ** 10 ** 10", "int('4096')", "1e300", "10 + 1",
+])  # fmt: skip
+def test_a_number_that_the_program_does_not_have(number: str) -> None:
+    """Also one that is computed from small ones."""
+    text = f"def f(x):\n    return (x + 1) % ({number})\n"
+    assert any(one.endswith("is a number that the program does not have") for one in fixed(text))
+
+
+@pytest.mark.parametrize("number", [
+    "3", "-1", "0.5", "True", "2 ** 3", "len(x)", "x * 9", "'4096'", "1 + 1", "float('inf')",
+])  # fmt: skip
+def test_small_numbers_and_those_of_the_program_may_stand_there(number: str) -> None:
+    assert fixed(f"def f(x):\n    return (x + 1) % ({number})\n") == []
+    tree = ast.parse("def f(x):\n    return x[:-255]\n")
+    assert list(fixed_code(tree, {2}, frozenset([255.0]))) == []

@@ -38,7 +38,7 @@ def value(text: str, number: int, *given: Any) -> Any:
     ("x[1:40]", ["x[:40]", "x[1:]"]), ("x[:]", []), ("x[0:]", []), ("(1, 2)[x > 3]", ["1", "2"]),
     ("{1: 2, 3: 4}[x]", ["2", "4"]), ("[x, 1]", ["[1]", "[x]"]), ("[x]", ["[]"]), ("{x}", []),
     ("1 < x < 9", ["1 < x", "x < 9"]),
-    ("a == b in c != d", ["a == b in c", "b in c != d"]), ("f(*x)", []), ("x.y", []),
+    ("a == b in c != d", ["a == b in c", "b in c != d"]), ("f(*x)", []), ("x.y", ["x"]), ("self.y", []),
 ], ids=lambda one: one if isinstance(one, str) else "")  # fmt: skip
 def test_an_expression_without_each_part(expression: str, without: list[str]) -> None:
     """The statement as a whole is a part, too; what its parts are made of are further ones."""
@@ -133,3 +133,20 @@ def test_what_anybody_wrote_costs_seconds_at_most(expression: str) -> None:
     with contextlib.suppress(RecursionError):
         with_parts(text, Lines(), expressions_of(text.replace("def f", "def g")), NAMES, 1)
     assert time.process_time() - began < 5
+
+
+def test_parts_of_what_is_assigned_to() -> None:
+    """A bound of a slice, and what its place is computed from."""
+    text, words = parts("seen[1:len(x)] = x\n    return seen")
+    assert {"`None` for `1`", "`None` for `len(x)`", "`x` for `len(x)`"} <= {*words}
+    kept = [0, 1, 2, 3]
+    assert value(text, words.index("`None` for `1`") + 1, "ab", kept) == ["a", "b", 2, 3]
+    assert value(text, 0, "ab", [0, 1, 2, 3]) == [0, "a", "b", 2, 3]
+    assert "`x` for `x + 1`" in parts("del seen[x + 1]")[1]
+
+
+def test_a_number_of_the_program_is_no_new_one() -> None:
+    known = expressions_of("def f(x):\n    return x[:255]\n")
+    for number, said in ((255, 0), (256, 1)):
+        made = with_parts(f"def f(x):\n    return x[-{number}:]\n", Lines(), known, NAMES, 1)
+        assert made is not None and bool(made.fixed) == bool(said)
