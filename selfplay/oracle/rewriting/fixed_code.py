@@ -8,10 +8,11 @@ go wrong without it (`(i + 4095) % 4096`); what lies beyond it no input may ever
 
 import ast
 import operator
+import re
 from collections.abc import Iterator, Set
 
 from selfplay.oracle.rewriting.inert import inert, own_names
-from selfplay.oracle.rewriting.python_trees import Function, source_of
+from selfplay.oracle.rewriting.python_trees import Function, is_text, source_of
 
 MOST_SHOWN = 60
 _SHOWING = frozenset(["type", "repr", "isinstance", "issubclass", "callable", "hasattr", "all", "any"])
@@ -25,6 +26,8 @@ _OUTSIDE = "is more than a plain value outside of functions"
 _UNUSED = "is imported and not used"
 _HIDING = "hides errors of any kind"
 _IN_A_FUNCTION = "is a class that a function makes"
+_MADE = "is run where a function makes another one"
+_PATTERN = "is a pattern that may not match"
 _NUMBER = "is a number that the program does not have"
 SMALL, UNKNOWN = 10, 1e18
 """Numbers up to here stand in any code; and what stands for one that is larger, or not computed."""
@@ -33,6 +36,7 @@ _COMPUTED = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
     ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod, ast.Pow: operator.pow,
 }  # fmt: skip
+_IN_TEXT, MOST_DIGITS = re.compile(r"\d{2,}"), 15
 _LEAVING = (ast.Return, ast.Break, ast.Continue)
 
 
@@ -60,9 +64,12 @@ def _of(node: ast.AST, own: frozenset[str]) -> Iterator[tuple[ast.AST, str]]:
             yield node, _SCOPE
         case ast.MatchOr():
             yield node, _ALTERNATIVES
+        case ast.MatchClass() | ast.MatchSequence() | ast.MatchMapping() | ast.MatchStar():
+            yield node, _PATTERN
         case ast.Raise(exc=ast.expr() as raised):
             words = [one.value for one in raised.keywords] if isinstance(raised, ast.Call) else []
             told = [*raised.args, *words] if isinstance(raised, ast.Call) else [raised]
+            told += [node.cause] if node.cause is not None else []
             yield from ((one, _RAISED) for one in told if not _shows(one, own))
         case ast.Name(id="suppress") | ast.Attribute(attr="suppress"):
             yield node, _HIDING
@@ -76,21 +83,42 @@ def _of(node: ast.AST, own: frozenset[str]) -> Iterator[tuple[ast.AST, str]]:
 
 
 def _in_functions(tree: ast.AST) -> Iterator[ast.AST]:
-    left = [tree]
+    """What stands in functions, without texts that do nothing and what is raised."""
+    left: list[tuple[ast.AST, bool]] = [(tree, False)]
     while left:
-        node = left.pop()
-        if isinstance(node, Function):
-            yield from ast.walk(node)
-        else:
-            left += [child for child in ast.iter_child_nodes(node) if isinstance(child, ast.stmt)]
+        node, inside = left.pop()
+        if isinstance(node, ast.Raise) or (isinstance(node, ast.stmt) and is_text(node)):
+            continue
+        if inside:
+            yield node
+        inside = inside or isinstance(node, Function)
+        left += [(child, inside) for child in ast.iter_child_nodes(node) if inside or isinstance(child, ast.stmt)]
 
 
 def _of_function(node: ast.AST, numbers: Set[float], memo: dict[int, float | None]) -> Iterator[str]:
     if isinstance(node, ast.ClassDef):
         yield f"`class {node.name}` {_IN_A_FUNCTION}"
+    if isinstance(node, Function):
+        yield from (f"`{_short(one)}` {_MADE}" for one in _run_at_once(node))
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        found = (one for one in _IN_TEXT.findall(node.value) if float(one[:MOST_DIGITS]) not in numbers)
+        yield from (f"{one[:MOST_DIGITS]}, in a text, {_NUMBER}" for one in found)
     value = number_of(node, memo) if isinstance(node, ast.expr) else None
     if value is not None and abs(value) > SMALL and abs(value) not in numbers:
         yield f"`{_short(node)}` {_NUMBER}"
+
+
+def _run_at_once(function: Function) -> Iterator[ast.expr]:
+    """What runs where a function is made, beside its defaults."""
+    given = [one for one in ast.walk(function.args) if isinstance(one, ast.arg)]
+    hints = [one for one in (function.returns, *(arg.annotation for arg in given)) if one is not None]
+    yield from (one for one in hints if any(isinstance(each, ast.Call) for each in ast.walk(one)))
+    for one in function.decorator_list:
+        match one:
+            case ast.Call(func=ast.Name(id="wraps") | ast.Attribute(attr="wraps"), args=[ast.Name()], keywords=[]):
+                pass
+            case _:
+                yield one
 
 
 def number_of(node: ast.expr, memo: dict[int, float | None]) -> float | None:

@@ -8,8 +8,8 @@ Parts that the original or the buggy program has in a function of this name are 
 """
 
 import ast
+import re
 from collections.abc import Iterator, Sequence, Set
-from contextlib import suppress
 from copy import copy
 from dataclasses import dataclass
 from itertools import chain
@@ -31,6 +31,12 @@ from selfplay.oracle.rewriting.python_trees import (
 )
 
 _OWN = ("self", "cls")
+_TRUTHS = frozenset(
+    ["isinstance", "issubclass", "callable", "hasattr", "any", "all", "bool", "startswith", "endswith", "isdisjoint",
+     "issubset", "issuperset", "isalpha", "isalnum", "isdigit", "isspace", "isupper", "islower", "isidentifier"]
+)  # fmt: skip
+"""Functions and methods that answer True or False."""
+_DIGITS = re.compile(r"\d{1,15}(?:\.\d{1,15})?")
 _SILENT = (Function, ast.ClassDef, ast.Global, ast.Nonlocal, ast.Pass)
 Sources = frozenset[tuple[str, str]]
 """(the function or class around it, source) of expressions."""
@@ -87,12 +93,8 @@ def expressions_of(text: str) -> Sources:
 
 
 def _numbers(known: Sources) -> frozenset[float]:
-    """The numbers among known expressions."""
-    found = set[float]()
-    for source in {source for _, source in known if source[:1].isdigit()}:
-        with suppress(ValueError):
-            found.add(float(int(source, 0) if source.isalnum() else float(source)))
-    return frozenset(found)
+    """The numbers in known expressions, also those in texts."""
+    return frozenset(float(one) for one in {one for _, source in known for one in _DIGITS.findall(source)})
 
 
 def _is_short(node: ast.expr) -> bool:
@@ -152,8 +154,18 @@ def _within(statement: ast.stmt, lines: Set[int], around: str, known: Sources) -
         if node is whole or node.lineno not in lines:
             continue
         if not (_is_short(node) and (around, source_of(node)) in known):
-            for by in chain(_taken_apart(node), truths(node) if is_test else ()):
+            for by in chain(_taken_apart(node), truths(node) if is_test or _is_truth(node) else ()):
                 yield Mutant(node, by, "part")
+
+
+def _is_truth(node: ast.expr) -> bool:
+    """Whether it is True or False, wherever it stands."""
+    match node:
+        case ast.Compare() | ast.UnaryOp(op=ast.Not()):
+            return True
+        case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)):
+            return name in _TRUTHS
+    return False
 
 
 def _taken_apart(node: ast.expr) -> Iterator[ast.expr]:
@@ -191,6 +203,9 @@ def _formatted(node: ast.JoinedStr) -> Iterator[ast.expr]:
     Python before 3.12 cannot always write that."""
     for value in (one for one in node.values if isinstance(one, ast.FormattedValue)):
         yield ast.JoinedStr([one for one in node.values if one is not value])
+        if value.format_spec is not None or value.conversion != -1:
+            plain = ast.FormattedValue(value.value, -1)
+            yield ast.JoinedStr([plain if one is value else one for one in node.values])
         for inner in ast.walk(value.value):
             if isinstance(inner, ast.expr):
                 yield from (_swapped(node, inner, by) for by in _taken_apart(inner))
@@ -208,9 +223,15 @@ def _swapped(node: Any, old: ast.AST, new: ast.AST) -> Any:
 
 
 def _calls(node: ast.Call) -> Iterator[ast.expr]:
-    """Without a named argument, and what is called or given in place of the call."""
+    """Without a named argument, or those behind a place; nothing, what is called, or what is given, in place of it."""
+    yield ast.Constant(None)
     yield from fewer_words(node)
-    yield from (one for one in node.args if not isinstance(one, ast.Starred))
+    yield from (ast.Call(node.func, node.args[:at], node.keywords) for at in range(1, len(node.args)))
+    for one in node.args:
+        if isinstance(one, ast.Starred):
+            yield from one.value.elts if isinstance(one.value, ast.List | ast.Tuple | ast.Set) else ()
+        else:
+            yield one
     if isinstance(node.func, ast.Attribute):
         yield node.func.value
 

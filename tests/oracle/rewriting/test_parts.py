@@ -34,11 +34,14 @@ def value(text: str, number: int, *given: Any) -> Any:
 
 @pytest.mark.parametrize(("expression", "without"), [
     ("x and x > 3", ["x > 3", "x"]), ("x + 1", ["x", "1"]), ("-x", ["x"]), ("1 if x else 2", ["1", "2"]),
-    ("min(x, 40)", ["x", "40"]), ("x.strip()", ["x"]), ("sorted(x, reverse=True)", ["sorted(x)", "x"]),
+    ("min(x, 40)", ["None", "min(x)", "x", "40"]), ("x.strip()", ["None", "x"]),
+    ("sorted(x, reverse=True)", ["None", "sorted(x)", "x"]),
     ("x[1:40]", ["x[:40]", "x[1:]"]), ("x[:]", []), ("x[0:]", []), ("(1, 2)[x > 3]", ["1", "2"]),
     ("{1: 2, 3: 4}[x]", ["2", "4"]), ("[x, 1]", ["[1]", "[x]"]), ("[x]", ["[]"]), ("{x}", []),
-    ("1 < x < 9", ["1 < x", "x < 9"]),
-    ("a == b in c != d", ["a == b in c", "b in c != d"]), ("f(*x)", []), ("x.y", ["x"]), ("self.y", []),
+    ("1 < x < 9", ["1 < x", "x < 9", "True", "False"]), ("x == 1", ["True", "False"]),
+    ("not x", ["x", "True", "False"]),
+    ("a == b in c != d", ["a == b in c", "b in c != d", "True", "False"]), ("f(*x)", ["None"]),
+    ("max(*[x, 9])", ["None", "x", "9"]), ("any(x)", ["None", "x", "True", "False"]), ("x.y", ["x"]), ("self.y", []),
 ], ids=lambda one: one if isinstance(one, str) else "")  # fmt: skip
 def test_an_expression_without_each_part(expression: str, without: list[str]) -> None:
     """The statement as a whole is a part, too; what its parts are made of are further ones."""
@@ -67,12 +70,12 @@ def test_what_the_original_has_is_no_new_part() -> None:
     """A line, also with other numbers, and an expression in the function of this name."""
     original = "total = len(x) + 1\n    return max(total, 4)"
     assert parts(original, known=original)[1] == ()
-    assert parts("return max(len(x) + 1, 4)", known=original)[1] == (
-        "without `return max(len(x) + 1, 4)`", "`len(x) + 1` for `max(len(x) + 1, 4)`", "`4` for `max(len(x) + 1, 4)`",
-    )  # fmt: skip
+    assert parts("return max(len(x) + 1, 4)", known=original)[1] == ("without `return max(len(x) + 1, 4)`", *(
+        f"`{by}` for `max(len(x) + 1, 4)`" for by in ("None", "max(len(x) + 1)", "len(x) + 1", "4")
+    ))  # fmt: skip
     elsewhere = expressions_of("def g(x):\n    return max(x, 4)\n")
     again = with_parts("def f(x):\n    return max(x, 4)\n", Lines(), elsewhere, NAMES, 1)
-    assert again is not None and len(again.words) == 3
+    assert again is not None and len(again.words) == 5
 
 
 @pytest.mark.parametrize("body", [
