@@ -20,7 +20,7 @@ LOOKS = 150
 """Calls that are looked at closely, at most."""
 EFFECTS = "selfplay_e"
 """The name of the helper in calls."""
-HELPER = inside.text("selfplay_effects.py")
+HELPER = "\n\n".join(map(inside.text, ("selfplay_in_place.py", "selfplay_effects.py")))
 KINDS, BELOW, FAILURES = 7, 2, 9
 """Other types tried for an argument, of which the first so many are below its own, and ways in which a given function
 fails: at one of three calls, with one of three errors."""
