@@ -28,3 +28,8 @@ def statements(tree: ast.AST) -> Iterator[tuple[str, ast.AST]]:
                 if isinstance(child, ast.stmt | ast.excepthandler | ast.match_case):
                     yield inner, child
                     waiting.append((inner, child))
+
+
+def is_bound(node: ast.AST) -> bool:
+    """Whether this use of a name or a place binds it."""
+    return isinstance(getattr(node, "ctx", None), ast.Store)

@@ -6,11 +6,11 @@ since real regressions have such things too (a fix often was that a parameter is
 """
 
 import ast
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from selfplay.believable.blocks import Function, parsed, statements
+from selfplay.believable.blocks import Function, is_bound, parsed, statements
+from selfplay.believable.moot import moot_code
 
 READERS = frozenset(
     ["len", "sorted", "tuple", "list", "set", "dict", "frozenset", "sum", "any", "all", "str", "repr", "iter", "max",
@@ -41,7 +41,7 @@ _Definition = Function | ast.ClassDef
 class Standing:
     """What stands in a function, or in a class with its methods, by name. `unread`: parameters that it does not read;
     `unfilled`: what it reads, and only ever sets to one of the `EMPTY` values; `unspent`: what it fills and does not
-    read; `moot`: conditions on which nothing depends, and heads of loops that do nothing, as source."""
+    read; `moot`: conditions on which nothing depends, heads of loops that do nothing or once, and what says nothing."""
 
     unread: frozenset[str] = frozenset()
     unfilled: frozenset[str] = frozenset()
@@ -89,14 +89,24 @@ def _of_function(function: Function) -> Standing:
     unread = {one for one in given[_is_method(given) :] if one not in read and not one.startswith("_")}
     if read & {"locals", "vars", "eval", "exec"}:
         return Standing()
-    moot = frozenset([*_moot(function), *_idle(function, every)])
+    moot = frozenset(moot_code(function, every))
     return Standing(frozenset(unread), _unfilled(every, given, _local), _unspent(every, given, _local), moot)
 
 
 def _of_class(node: ast.ClassDef) -> Standing:
     every = list(ast.walk(node))
     private = {name for name in _unspent(every, (), _attribute) if name.startswith("self._")}
-    return Standing(unfilled=_unfilled(every, (), _attribute), unspent=frozenset(private))
+    unset = frozenset(_unset(every))
+    return Standing(unfilled=_unfilled(every, (), _attribute) | unset, unspent=frozenset(private))
+
+
+def _unset(every: Sequence[ast.AST]) -> Iterator[str]:
+    """Fields that are read, and that nothing in the class sets or defines."""
+    named = {node.name for node in every if isinstance(node, Function | ast.ClassDef)}
+    named |= {node.id for node in every if isinstance(node, ast.Name) and is_bound(node)}
+    fields = [(name, is_bound(node)) for node in every if (name := _attribute(node))]
+    there = {name for name, bound in fields if bound} | {f"self.{name}" for name in named}
+    yield from (name for name, _ in fields if name not in there)
 
 
 def _is_method(given: Sequence[str]) -> int:
@@ -119,7 +129,7 @@ def _unfilled(
 ) -> frozenset[str]:
     """What is read and bound to one empty value alone, and is nowhere handed to what may fill it."""
     harmless = {id(node) for one in every for node in _only_read(one)}
-    uses = [(name, id(node) in harmless) for node in every if (name := name_of(node)) and not _is_bound(node)]
+    uses = [(name, id(node) in harmless) for node in every if (name := name_of(node)) and not is_bound(node)]
     bound = {name: values for name, values in _bound(every, name_of).items() if len(values) == 1 and values <= EMPTY}
     filled = {name for name, reads in uses if not reads and bound.get(name, EMPTY) <= FILLABLE}
     return frozenset({name for name, _ in uses} & bound.keys() - {*given} - filled)
@@ -130,7 +140,7 @@ def _bound(every: Sequence[ast.AST], name_of: Callable[[ast.AST], str | None]) -
     plain = {id(target): ast.unparse(value) for one in every for target, value in _plain(one) if _is_short(value)}
     found = dict[str, set[str]]()
     for node in every:
-        if (name := name_of(node)) and _is_bound(node):
+        if (name := name_of(node)) and is_bound(node):
             found.setdefault(name, set()).add(plain.get(id(node), ""))
     return found
 
@@ -140,7 +150,7 @@ def _unspent(
 ) -> frozenset[str]:
     """What begins empty, and is read by statements that fill it alone."""
     filling = {id(node) for one in every for node in _filled(one)}
-    uses = [(name, id(node) in filling) for node in every if (name := name_of(node)) and not _is_bound(node)]
+    uses = [(name, id(node) in filling) for node in every if (name := name_of(node)) and not is_bound(node)]
     fresh = {name for name, values in _bound(every, name_of).items() if values <= EMPTY}
     return frozenset(
         {name for name, fills in uses if fills} & fresh - {*given} - {name for name, fills in uses if not fills}
@@ -154,10 +164,6 @@ def _filled(node: ast.AST) -> Iterator[ast.expr]:
             yield one
         case ast.Assign(targets=[ast.Subscript(value=one)]) | ast.Delete(targets=[ast.Subscript(value=one)]):
             yield one
-
-
-def _is_bound(node: ast.AST) -> bool:
-    return isinstance(getattr(node, "ctx", None), ast.Store)
 
 
 def _plain(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
@@ -194,49 +200,3 @@ def _only_read(node: ast.AST) -> Iterator[ast.expr | None]:
             yield from args
         case ast.Attribute(value=one, attr=name) if name in KEEPING:
             yield one
-
-
-def _moot(function: Function) -> Iterator[str]:
-    """Conditions that make no difference: both branches are the same, or the branch is what follows anyway."""
-    for _, node in statements(function):
-        for field in ("body", "orelse", "finalbody"):
-            block = getattr(node, field, None)
-            yield from _moot_in(block, node) if isinstance(block, list) else ()
-    yield from _moot_in(function.body, function)
-
-
-def _moot_in(block: Sequence[ast.stmt], parent: ast.AST) -> Iterator[str]:
-    following = [*block[1:], ast.Continue() if isinstance(parent, ast.For | ast.While) else ast.Return()]
-    for one, after in zip(block, following, strict=False):
-        if isinstance(one, ast.If):
-            then = [ast.dump(each) for each in one.body]
-            other = [ast.dump(each) for each in one.orelse] or [ast.dump(after)]
-            ends = isinstance(one.body[-1], ast.Return | ast.Raise | ast.Continue)
-            if then == other and (one.orelse or (ends and (after in block or isinstance(parent, _WHOLE)))):
-                yield ast.unparse(one.test)
-
-
-_WHOLE = (ast.For, ast.While, ast.FunctionDef, ast.AsyncFunctionDef)
-"""Blocks after whose end nothing else follows in one turn."""
-
-
-def _idle(function: Function, every: Sequence[ast.AST]) -> Iterator[str]:
-    """The heads of loops that only move their own names on, which nothing else reads."""
-    reads = Counter(node.id for node in every if isinstance(node, ast.Name) and not _is_bound(node))
-    for _, loop in statements(function):
-        if isinstance(loop, ast.For | ast.While) and all(map(_moves_on, (one for _, one in statements(loop)))):
-            own = [node for node in ast.walk(loop) if isinstance(node, ast.Name)]
-            read = Counter(node.id for node in own if not _is_bound(node))
-            if all(read[node.id] == reads[node.id] for node in own if _is_bound(node)):
-                yield ast.unparse(loop.test if isinstance(loop, ast.While) else loop.iter)
-
-
-def _moves_on(statement: ast.AST) -> bool:
-    match statement:
-        case ast.Assign(targets=targets):
-            return all(isinstance(one, ast.Name | ast.Tuple) for one in targets)
-        case ast.AugAssign(target=target):
-            return isinstance(target, ast.Name)
-        case ast.If() | ast.For() | ast.While() | ast.Continue() | ast.Break() | ast.Pass():
-            return True
-    return False

@@ -137,3 +137,18 @@ def test_a_long_text_costs_in_proportion() -> None:
     scaffolds(deep, deep.replace("x = [a]", "x = [b]"))
     assert len(scaffolds(wide, wide.replace("    x.append(a)\n", ""))) == 10_000
     assert time.process_time() - began < 20
+
+
+@pytest.mark.parametrize(
+    ("text", "old", "new", "said"),
+    [
+        ("def f(a):\n    for b in a:\n        try:\n            return g(b)\n        except E:\n            pass\n",
+         "        try:\n            return g(b)\n        except E:\n            pass\n", "        return g(b)\n",
+         "nothing depends on a in f"),
+        ("def f(a, b):\n    a = a or b.c\n    return a, b\n", "a or b.c", "a", "nothing depends on a = a in f"),
+        ("class A:\n    def f(self, b):\n        self.c = b\n        return b\n\n    def g(self):\n"
+         "        return self.c\n", "        self.c = b\n", "", "A no longer sets self.c"),
+    ],
+)  # fmt: skip
+def test_what_is_done_once_or_not_at_all_is_told(text: str, old: str, new: str, said: str) -> None:
+    assert scaffolds(text, text.replace(old, new)) == [said]

@@ -117,9 +117,10 @@ class FunctionPlanner(Planner):
         """Sometimes a change of another file that shares a telling name with these; only for removal."""
         if self.task.strategy == "direct" or self.rng.random() > FURTHER_SHARE:
             return []
-        told = self._telling(changes)
+        most = RARE if self.special else TELLING
+        told = self._telling(changes, most)
         files = {made.path for made in changes}
-        near = [t for t in self.targets if t.path not in files and told & self._words_of(t)]
+        near = [t for t in self.targets if t.path not in files and told & self._words_of(t, most)]
         near = [t for t in near if self.may_join(changes, t.tests)]
         for target in near[:MOST_NEAR]:
             lines = self.survey.lines[target.path]
@@ -192,16 +193,18 @@ class FunctionPlanner(Planner):
             )
         return chosen
 
-    def _telling(self, changes: Sequence[PlantedChange]) -> set[str]:
-        return {word for made in changes for word in self._rare(made.path, made.cuts, self.survey.lines[made.path])}
+    def _telling(self, changes: Sequence[PlantedChange], most: int) -> set[str]:
+        """The names in the changed lines that are rare in their files."""
+        lines = self.survey.lines
+        return {word for made in changes for word in self._rare(made.path, made.cuts, lines[made.path], most)}
 
     def _rare(self, path: str, cuts: Sequence[Cut], lines: Sequence[str], most: int = TELLING) -> set[str]:
         """The telling names in the cut lines: those that are rare in the file."""
         often = self.survey.index.words[path]
         return {word for cut in cuts for word in _words(cut, lines) if often[word] <= most}
 
-    def _words_of(self, target: Target) -> frozenset[str]:
-        return _words(Cut(target.start, target.end), self.survey.lines[target.path])
+    def _words_of(self, target: Target, most: int) -> set[str]:
+        return self._rare(target.path, [Cut(target.start, target.end)], self.survey.lines[target.path], most)
 
     def _nearest(self, target: Target) -> list[Target]:
         """The functions of its file, nearest first, starting with the target itself."""
