@@ -6,6 +6,7 @@ read all of an iterator at once, or lose what it had taken when a function fails
 """
 
 import ast
+import copy
 import random
 from collections import defaultdict
 from collections.abc import Sequence
@@ -24,6 +25,8 @@ HELPER = "\n\n".join(map(inside.text, ("selfplay_in_place.py", "selfplay_effects
 KINDS, BELOW, FAILURES = 7, 2, 9
 """Other types tried for an argument, of which the first so many are below its own, and ways in which a given function
 fails: at one of three calls, with one of three errors."""
+_FUNCTIONS = (ast.Lambda, ast.Name, ast.Attribute, ast.Call)
+"""What may be a function; a call is looked into."""
 WAYS = 3
 """As it is, with an argument of another type, with functions that fail."""
 
@@ -53,7 +56,7 @@ def _looked_at(call: str, way: int, number: int) -> str | None:
     tree = call_tree(call)
     if not isinstance(tree, ast.Call):
         return None
-    function, values = _parted(tree)
+    function, values = _parted(_told_within(tree))
     made = [function, f"lambda: {EFFECTS}.given({', '.join([*values, *map(_named, tree.keywords)])})"]
     given = (*tree.args, *(one.value for one in tree.keywords))
     if way == 1:
@@ -62,10 +65,47 @@ def _looked_at(call: str, way: int, number: int) -> str | None:
         place = len(values) - len(tree.args) + number % len(given)
         made += [f"{place}", f"{number // len(given) % KINDS}"]
     if way == 2:
-        if not any(isinstance(one, ast.Lambda | ast.Name | ast.Attribute | ast.Call) for one in given):
+        if not any(isinstance(one, _FUNCTIONS) for call in _calls_in(tree) for one in _given(call)):
             return None
         made += ["-1", "0", f"{1 + number % FAILURES}"]
     return f"{EFFECTS}.effects({', '.join(made)})"
+
+
+def _given(call: ast.Call) -> list[ast.expr]:
+    return [*call.args, *(one.value for one in call.keywords)]
+
+
+def _calls_in(tree: ast.AST) -> list[ast.Call]:
+    """The calls in an expression, but those that a function in it makes when it is called."""
+    found, left = list[ast.Call](), [tree]
+    while left:
+        node = left.pop()
+        if not isinstance(node, ast.Lambda):
+            found += [node] if isinstance(node, ast.Call) else []
+            left += ast.iter_child_nodes(node)
+    return found
+
+
+def _told_within(tree: ast.Call) -> ast.Call:
+    """The call with each function that an inner one is given in the helper's `within`. Changes the tree."""
+    for call in _calls_in(tree):
+        if call is not tree and name_of(call) != f"{EFFECTS}.within":
+            call.args = [_within(one) for one in call.args]
+            call.keywords = [ast.keyword(one.arg, _within(one.value)) for one in call.keywords]
+    return tree
+
+
+def _within(one: ast.expr) -> ast.expr:
+    helper = ast.Attribute(ast.Name(EFFECTS, ast.Load()), "within", ast.Load())
+    return ast.Call(helper, [one], []) if isinstance(one, _FUNCTIONS[:-1]) else one
+
+
+class _Unwrapped(ast.NodeTransformer):
+    """Takes `within` away again."""
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        return node.args[0] if name_of(node) == f"{EFFECTS}.within" else node
 
 
 def _parted(tree: ast.Call) -> tuple[str, list[str]]:
@@ -85,7 +125,7 @@ def _named(one: ast.keyword) -> str:
 
 def usual_form(tree: ast.expr) -> ast.expr:
     """The call itself, of one that is looked at closely; any other as it is."""
-    match _way(tree):
+    match [_Unwrapped().visit(one) for one in copy.deepcopy(_way(tree))]:
         case [
             ast.Lambda(body=ast.Call(func=called)),
             ast.Lambda(body=ast.Call(args=[thing, *args], keywords=named)),

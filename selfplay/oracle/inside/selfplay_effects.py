@@ -11,6 +11,8 @@ import types
 
 MOST, DEEP = 100, 3
 """Objects of a value that are compared, and how deep they are looked for."""
+WITHIN = [[], 0]
+"""What the current call has told, and at which call functions fail."""
 MARK = "a stranger's"
 """What is put into a result."""
 
@@ -38,12 +40,19 @@ def given(*values, **named):
     return list(values), named
 
 
+def within(value):
+    """An argument of a call whose result is an argument: a function that the result may call, as a decorator's does,
+    tells of it and fails as one that is given does."""
+    return in_its_place(value, *WITHIN, None)
+
+
 def shown(function, make, ways):
     """What the call returned, or its error, after both were shown with all else that it did. What an error says is
     anybody's choice, but for the key that is missing."""
     place, kind, fails = ways
-    values, named = make()
     told = []
+    WITHIN[:] = told, fails
+    values, named = make()
     kinds = [kind if at == place else None for at in range(len(values) + len(named))]
     values = [in_its_place(one, told, fails, kinds.pop(0)) for one in values]
     named = {name: in_its_place(one, told, fails, kinds.pop(0)) for name, one in named.items()}

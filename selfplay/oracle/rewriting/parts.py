@@ -206,8 +206,8 @@ def _formatted(node: ast.JoinedStr) -> Iterator[ast.expr]:
         if value.format_spec is not None or value.conversion != -1:
             plain = ast.FormattedValue(value.value, -1)
             yield ast.JoinedStr([plain if one is value else one for one in node.values])
-        for inner in ast.walk(value.value):
-            if isinstance(inner, ast.expr):
+        for inner in ast.walk(value):
+            if isinstance(inner, ast.expr) and not isinstance(inner, ast.FormattedValue | ast.JoinedStr):
                 yield from (_swapped(node, inner, by) for by in _taken_apart(inner))
 
 

@@ -46,6 +46,12 @@ def test_a_call_without_inputs_has_no_others() -> None:
     assert varied_calls(["m.now()"], (), 10, 1) == []
 
 
+def test_other_blanks_other_equals_and_what_lies_between() -> None:
+    made = {*varied_calls(["m.split('one two')", "m.first([7, 8])", "m.wait(50)", "m.at(2.5)"], (), 1200, 1)}
+    assert {r"m.split('one\ttwo')", r"m.split('one\r\ntwo')", "m.wait(50.5)", "m.wait(49.5)", "m.wait(50.0)"} <= made
+    assert {"m.first([7, 7.0, 8])", "m.first([7, 8.0, 8])", "m.at(float('nan'))"} <= made
+
+
 ARGUMENTS = (
     "f'{n!r:>{w}} and {m.f(1)}'", "f'a' 'b'", "lambda x=1, *y: f'{x}'", "{**{'a': 1}, 'b': [2]}", "{1, 2, *[3]}",
     "[x for x in [1, 2] if x > 1]", "{x: 1 for x in (1, 2)}", "*[1, 2], k='v'", "(y := 4)", "1 if m.f('a') else 'b'",

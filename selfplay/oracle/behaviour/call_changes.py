@@ -1,0 +1,169 @@
+"""How one input of a call becomes another: each change is a kind of input that tests seldom hold."""
+
+import ast
+import copy
+import random
+import re
+import string
+from collections.abc import Callable, Sequence
+
+from selfplay.oracle.behaviour.call_source import call_tree, constant, value_of
+from selfplay.oracle.behaviour.literals import MODEST, another
+
+EXTREMES: tuple[object, ...] = ("", " ", "é☃\U0001f40d", "a" * 400, 0, -1, 1, 9_999, None, (), 1.5, True, "\ud800")
+BLANKS = ("\t", "\r\n", "\n", "  ", "   ", "\r", "\v", "\xa0", "\0")
+_BLANK = re.compile(r"\s+")
+_WORD = re.compile(r"[^\W\d_]{2,}")
+_ALONE, _MANY = 0.25, 40
+"""How often a text is replaced as a whole by a value that the code asks for, and the most items of a container."""
+Change = Callable[[ast.expr, ast.expr, random.Random], ast.expr | None]
+
+
+def kind_of(node: ast.expr) -> type:
+    """The type of an input."""
+    return type(value_of(node))
+
+
+def near(node: ast.expr, other: ast.expr, chance: random.Random) -> ast.expr | None:
+    """A similar value."""
+    value = value_of(node)
+    if isinstance(value, ast.AST):
+        return _fewer(node, chance)
+    pool = [value_of(other)] if isinstance(value_of(other), str) else []
+    return constant(another(value, chance, pool))  # type: ignore[arg-type]
+
+
+def _fewer(node: ast.expr, chance: random.Random) -> ast.expr | None:
+    """A container with one item removed or repeated."""
+    if not isinstance(node, ast.List | ast.Tuple) or not node.elts:
+        return None
+    made = copy.deepcopy(node)
+    at = chance.randrange(len(made.elts))
+    made.elts[at : at + 1] = chance.choice(([], [made.elts[at], made.elts[at]], [*reversed(made.elts)]))
+    return made
+
+
+def crossed(node: ast.expr, other: ast.expr, chance: random.Random) -> ast.expr | None:
+    """The input of another call in its place."""
+    return copy.deepcopy(other) if kind_of(node) == kind_of(other) or chance.random() < 0.2 else None
+
+
+def grown(node: ast.expr, other: ast.expr, chance: random.Random) -> ast.expr | None:
+    """The value joined with another call's input, repeated, or nested."""
+    value, more = value_of(node), value_of(other)
+    if isinstance(value, str):
+        joint = chance.choice(("", " ", "\n", "; ", ", "))
+        near_by = more if isinstance(more, str) else value
+        both = value + joint + near_by
+        larger = (both, near_by + joint + value, joint.join([value] * 4), f"({value})", both + joint + both)
+        return constant(chance.choice(larger))
+    if isinstance(value, int | float):
+        return constant(value * chance.choice((3, 10, 25)) + chance.choice((0, 1)))
+    if isinstance(node, ast.List | ast.Tuple):
+        beside = other.elts if isinstance(other, ast.List | ast.Tuple) else node.elts
+        elts = chance.choice(([*node.elts, *beside], [*beside, *node.elts, *node.elts], [node]))
+        return type(node)([copy.deepcopy(one) for one in elts], ast.Load())
+    return None
+
+
+def reworded(node: ast.expr, other: ast.expr, chance: random.Random) -> ast.expr | None:
+    """The same text with some or all of its words replaced, repeated words consistently; in a container, each item."""
+    value = value_of(node)
+    if isinstance(node, ast.List | ast.Tuple):
+        return type(node)([reworded(one, one, chance) or one for one in node.elts], ast.Load())
+    if not isinstance(value, str):
+        return None
+    words = list(dict.fromkeys(_WORD.findall(value)))
+    if not words:
+        return None
+    chosen = chance.sample(words, chance.randint(1, len(words)))
+    fresh = {word: "".join(chance.choices(string.ascii_lowercase, k=chance.randint(1, 9))) for word in chosen}
+    return constant(_WORD.sub(lambda found: fresh.get(found[0], found[0]), value))
+
+
+def extreme(node: ast.expr, other: ast.expr, chance: random.Random) -> ast.expr | None:
+    """An empty, tiny or huge value, mostly of the same type."""
+    same = [one for one in EXTREMES if type(one) is type(value_of(node))]
+    return constant(chance.choice(same if same and chance.random() < 0.7 else EXTREMES))
+
+
+def turned(node: ast.expr, other: ast.expr, chance: random.Random) -> ast.expr | None:
+    """The same value as another type: text as a list of characters or numbers, a list as a tuple."""
+    value = value_of(node)
+    if isinstance(value, bool):
+        return constant(not value)
+    if isinstance(value, str):
+        kinds = (list(value), tuple(value), [ord(one) for one in value[:20]], value.upper(), value.lower(),
+                 [None, 0, *value[:5]], value.replace(" ", "\n"))  # fmt: skip
+        return constant(chance.choice(kinds))
+    if isinstance(value, int):
+        return constant(chance.choice((float(value), str(value), -value)))
+    if isinstance(node, ast.List):
+        return ast.Tuple(node.elts, ast.Load())
+    return ast.List(node.elts, ast.Load()) if isinstance(node, ast.Tuple) else None
+
+
+def spaced(node: ast.expr, other: ast.expr, chance: random.Random) -> ast.expr | None:
+    """A text with other white space, in one place or wherever it has any; a number between two whole ones."""
+    value, blank = value_of(node), chance.choice(BLANKS)
+    if type(value) is int and abs(value) < MODEST:
+        return constant(value + chance.choice((0.5, -0.5)))
+    if not isinstance(value, str):
+        return None
+    found = list(_BLANK.finditer(value))
+    if not found:
+        at = chance.randrange(len(value) + 1)
+        return constant(value[:at] + blank + value[at:])
+    if chance.random() < _ALONE:
+        return constant(_BLANK.sub(lambda _: blank, value))
+    one = chance.choice(found)
+    return constant(value[: one.start()] + blank + value[one.end() :])
+
+
+def alike(node: ast.expr, other: ast.expr, chance: random.Random) -> ast.expr | None:
+    """An item beside one that it is equal to, of another type; a number as one; what is not even equal to itself."""
+    if isinstance(node, ast.List | ast.Tuple):
+        places = [at for at, one in enumerate(node.elts) if _equal(value_of(one)) is not None]
+        if not places:
+            return None
+        made, at = copy.deepcopy(node), chance.choice(places)
+        made.elts.insert(at + chance.randrange(2), constant(_equal(value_of(node.elts[at]))))
+        return made
+    value = value_of(node)
+    if isinstance(value, float):
+        return call_tree("float('nan')")
+    return None if _equal(value) is None else constant(_equal(value))
+
+
+def _equal(value: object) -> object:
+    """A value of another type that is equal; None if there is none."""
+    if isinstance(value, bool):
+        return int(value)
+    if isinstance(value, int):
+        return bool(value) if value in (0, 1) else float(value) if abs(value) < MODEST else None
+    return int(value) if isinstance(value, float) and value.is_integer() else None
+
+
+def asked(values: Sequence[str | int], node: ast.expr, other: ast.expr, chance: random.Random) -> ast.expr | None:
+    """The input with one of these values: a text with it in the place of a word or beside one, a number at it or next
+    to it, and a container of so many items."""
+    value, given = value_of(node), chance.choice(values)
+    if isinstance(value, str) and isinstance(given, str):
+        words = list(_WORD.finditer(value))
+        if not words or chance.random() < _ALONE:
+            return constant(given)
+        word = chance.choice(words)
+        put = chance.choice((given, f"{given} {word[0]}", f"{word[0]} {given}"))
+        return constant(value[: word.start()] + put + value[word.end() :])
+    if type(value) is int and type(given) is int:
+        return constant(given + chance.choice((-1, 0, 1)))
+    if isinstance(node, ast.List | ast.Tuple) and node.elts and type(given) is int and abs(given) <= _MANY:
+        size = max(0, given + chance.choice((-1, 0, 1)))
+        return type(node)([copy.deepcopy(node.elts[at % len(node.elts)]) for at in range(size)], ast.Load())
+    return None
+
+
+CHANGES: dict[str, Change] = {
+    "near": near, "crossed": crossed, "grown": grown, "reworded": reworded, "extreme": extreme, "turned": turned,
+    "alike": alike, "spaced": spaced,
+}  # fmt: skip
