@@ -109,7 +109,9 @@ def _untold(
     if not code.words:
         return [], 0, 0.0
     numbers = range(1, len(code.words) + 1)
-    called = make(code.files, planted=Additions(mutants=tuple(numbers), names=code.names, loading=False))
+    called = make(
+        code.files, planted=Additions(mutants=tuple(numbers), names=code.names, refusing=False, loading=False)
+    )
     said = called.outcomes.get("mutant", {})
     left = [number for number in numbers if said.get(f"mutant/{number}", "[]") == "[]"]
     runs, seconds = 1, called.seconds

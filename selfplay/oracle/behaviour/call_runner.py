@@ -50,13 +50,15 @@ class Additions:
     """What was put into files of the program: `marks`, so that the lines that run in a call are its outcome
     (`line_marks.py`); or `mutants`, of which those with these numbers run, so that the outcomes are the calls that show
     each (`mutation_score.py`): those that are `unusual` do not where they refuse their input. `names`: of what mutants
-    ask for. `loading`: whether one that no call shows may be shown by what the program does while it is loaded, where
-    no mutant is chosen."""
+    ask for. `refusing`: whether those that are `unusual` count where the program itself refuses its input. `loading`:
+    whether one that no call shows may be shown by what the program does while it is loaded, where no mutant is
+    chosen."""
 
     marks: bool = False
     mutants: tuple[int, ...] = ()
     names: SchemaNames = PLAIN
     unusual: frozenset[str] = frozenset()
+    refusing: bool = True
     loading: bool = True
 
 
@@ -103,8 +105,8 @@ class Caller:
         names, seconds = drawn_names(calls.helpers.values()), max(self.seconds, ALL_SECONDS)
         key, record = secrets.token_hex(32), f"/tmp/tmp{secrets.token_hex(4)}"
         order = {**self._order(calls, place, names), "record": record, "own": [*OWN, record], "again": again,
-                 "marked": planted.marks, "mutants": planted.mutants,
-                 "schema": planted.names, "loading": planted.loading, "unusual": sorted(planted.unusual)}  # fmt: skip
+                 "marked": planted.marks, "mutants": planted.mutants, "unusual": sorted(planted.unusual),
+                 "schema": planted.names, "loading": planted.loading, "refusing": planted.refusing}  # fmt: skip
         program = inside.apart(f"{_SOURCE}\nselfplay_caller()\n", "__main__", file=place.argv[0] or "<string>")
         world = place.world(self.task.world)
         request = RunRequest(

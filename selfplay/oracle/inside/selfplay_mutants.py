@@ -45,14 +45,15 @@ def selfplay_mutants(order, outcomes, space, say, asked):
 
     def every():
         setattr(builtins, chosen, 0)
-        return [told(code) for _, code in calls]
+        return [told(name, code) for name, code in calls]
 
-    def told(code):
+    def told(name, code):
         """Nothing of a call that takes long: on a busy machine it may be stopped in any program."""
         began = time.process_time()
         texts = outcomes(code, space)
         long = time.process_time() - began > order["seconds"] / OF_LIMIT
-        return "" if long or texts[0] == "selfplay: slow" else selfplay_digest(texts)
+        refused = not order["refusing"] and name in unusual and selfplay_refuses(texts)
+        return "" if long or refused or texts[0] == "selfplay: slow" else selfplay_digest(texts)
 
     def shown_by(number, known):
         setattr(builtins, chosen, number)

@@ -44,6 +44,8 @@ MOST_PARTS, MOST_NODES, LONGEST_KNOWN = 200, 100_000, 400
 """How many parts are taken away at most, and of how many nodes what stands in their place is; characters of an
 expression that may be known: a longer one is not compared, since the text is anybody's and expressions are in each
 other."""
+LONGEST_TEXT = 60
+"""Characters of a text whose numbers are those of the program."""
 
 
 @dataclass(frozen=True)
@@ -93,8 +95,10 @@ def expressions_of(text: str) -> Sources:
 
 
 def _numbers(known: Sources) -> frozenset[float]:
-    """The numbers in known expressions, also those in texts."""
-    return frozenset(float(one) for one in {one for _, source in known for one in _DIGITS.findall(source)})
+    """The numbers in known expressions, also those in texts, but for long ones: what explains a function is no use of
+    its numbers."""
+    used = {source for _, source in known if source[:1] not in "'\"" or len(source) <= LONGEST_TEXT}
+    return frozenset(float(one) for one in {one for source in used for one in _DIGITS.findall(source)})
 
 
 def _is_short(node: ast.expr) -> bool:

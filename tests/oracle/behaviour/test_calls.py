@@ -147,7 +147,7 @@ def recorded(folder: Path, calls: list[list[str]], module: str = MODULE, **order
         "record": str(record), "paths": [str(folder)], "modules": {"shop": "m"}, "seconds": 0.7, "calls": calls,
         "marked": False, "helpers": {}, "given": {}, "argv": [""], "terminal": False, "recursion": 0, "script": "",
         "again": 0, "slow": 9, "enough": 60.0, "root": str(folder), "tests": [], "own": [], "ends": [],
-        "mutants": [], "schema": PLAIN, "loading": True, "unusual": [], **order,
+        "mutants": [], "schema": PLAIN, "loading": True, "refusing": True, "unusual": [], **order,
     }  # fmt: skip
     text = "".join(f"{inside.text(name)}\n" for name in _SOURCES) + "\nselfplay_caller()\n"
     program = inside.apart(text, "__main__", file=str(order.get("argv", [""])[0]) or "<string>")

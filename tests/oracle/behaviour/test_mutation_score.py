@@ -37,6 +37,10 @@ def counted(seen=[]):
     return len(seen)
 def loading():
     return 2 if selfplay_mutant == 9 else 1
+def strict(number):
+    if number > 5 and selfplay_mutant != 10:
+        raise TypeError
+    return number
 LOADED = loading()
 """
 
@@ -60,6 +64,13 @@ def test_what_runs_while_the_program_is_loaded_shows_no_part_of_a_patch(tmp_path
     calls = [["a", "m.ok(1)"]]
     found = recorded(tmp_path, calls, module=PROGRAM, mutants=[1, 9], loading=False)["mutant"]
     assert found == {"mutant/1": '["a"]', "mutant/9": "[]"}
+
+
+def test_an_unusual_input_that_a_patch_refuses_shows_none_of_its_parts(tmp_path: Path) -> None:
+    """Of an original it shows a mutant that takes it, since a prediction that takes it would differ."""
+    calls, order = [["a", "m.strict(1)"], ["b", "m.strict(9)"]], {"module": PROGRAM, "mutants": [10], "unusual": ["b"]}
+    assert recorded(tmp_path, calls, **order)["mutant"] == {"mutant/10": '["b"]'}
+    assert recorded(tmp_path, calls, **order, refusing=False)["mutant"] == {"mutant/10": "[]"}
 
 
 def test_what_could_not_be_tried_counts_as_unseen() -> None:
