@@ -27,14 +27,28 @@ def _moot_in(block: Sequence[ast.stmt], parent: ast.AST) -> Iterator[str]:
     if isinstance(parent, ast.For | ast.While) and block is parent.body and _leaves(block):
         yield _head(parent)
     yield from (ast.unparse(one) for one in block if _is_same(one))
-    following = [*block[1:], ast.Continue() if isinstance(parent, ast.For | ast.While) else ast.Return()]
-    for one, after in zip(block, following, strict=False):
-        if isinstance(one, ast.If):
-            then = [ast.dump(each) for each in one.body]
-            other = [ast.dump(each) for each in one.orelse] or [ast.dump(after)]
-            ends = isinstance(one.body[-1], ast.Return | ast.Raise | ast.Continue)
-            if then == other and (one.orelse or (ends and (after in block or isinstance(parent, _WHOLE)))):
-                yield ast.unparse(one.test)
+    for at, one in enumerate(block):
+        if isinstance(one, ast.If) and _same(one.body, one.orelse or _following(block, at, parent)):
+            yield ast.unparse(one.test)
+
+
+def _following(block: Sequence[ast.stmt], at: int, parent: ast.AST) -> list[ast.stmt]:
+    """What is done after a statement if its last one leaves the block; nothing if that is not known."""
+    body = block[at].body  # type: ignore[attr-defined]
+    if not isinstance(body[-1], ast.Return | ast.Raise | ast.Continue):
+        return []
+    if at + 1 < len(block):
+        return [block[at + 1]]
+    if not isinstance(parent, _WHOLE) or block is not parent.body:
+        return []
+    return [ast.Continue() if isinstance(parent, ast.For | ast.While) else ast.Return()]
+
+
+def _same(one: Sequence[ast.stmt], other: Sequence[ast.stmt]) -> bool:
+    """Whether two blocks are the same code; long chains of conditions are in each other, so few are compared."""
+    if [type(each) for each in one] != [type(each) for each in other]:
+        return False
+    return [ast.dump(each) for each in one] == [ast.dump(each) for each in other]
 
 
 def _leaves(block: Sequence[ast.stmt]) -> bool:
@@ -60,12 +74,14 @@ _WHOLE = (ast.For, ast.While, ast.FunctionDef, ast.AsyncFunctionDef)
 
 def _idle(function: Function, every: Sequence[ast.AST]) -> Iterator[str]:
     """The heads of loops that only move their own names on, which nothing else reads."""
+    shared = {name for node in every if isinstance(node, ast.Global | ast.Nonlocal) for name in node.names}
     reads = Counter(node.id for node in every if isinstance(node, ast.Name) and not is_bound(node))
     for _, loop in statements(function):
         if isinstance(loop, ast.For | ast.While) and all(map(_moves_on, (one for _, one in statements(loop)))):
             own = [node for node in ast.walk(loop) if isinstance(node, ast.Name)]
             read = Counter(node.id for node in own if not is_bound(node))
-            if all(read[node.id] == reads[node.id] for node in own if is_bound(node)):
+            moved = {node.id for node in own if is_bound(node)}
+            if not moved & shared and all(read[name] == reads[name] for name in moved):
                 yield _head(loop)
 
 

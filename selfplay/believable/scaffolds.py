@@ -6,11 +6,13 @@ since real regressions have such things too (a fix often was that a parameter is
 """
 
 import ast
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from selfplay.believable.blocks import Function, is_bound, parsed, statements
 from selfplay.believable.moot import moot_code
+from selfplay.patches.lines import split_lines
 
 READERS = frozenset(
     ["len", "sorted", "tuple", "list", "set", "dict", "frozenset", "sum", "any", "all", "str", "repr", "iter", "max",
@@ -32,8 +34,8 @@ EMPTY = FILLABLE | {"()", "''", "b''", "0", "None", "False", "True", "tuple()"}
 """Values before anything is done, as source, and those that can be filled wherever they are handed to."""
 
 
-MOST_LINES = 1_000
-"""Lines of a function or class that is looked at; one in another is looked at again for each around it."""
+MOST_LINES, MOST_CHARACTERS = 1_000, 50_000
+"""Lines and characters of what is looked at; a function in another is looked at again for each around it."""
 _Definition = Function | ast.ClassDef
 
 
@@ -56,9 +58,13 @@ def scaffolds(before: str, after: str) -> list[str]:
     found = list[str]()
     for name in sorted(was.keys() & now.keys()):
         (one, old_lines), (other, new_lines) = was[name], now[name]
-        if old_lines != new_lines and max(len(old_lines), len(new_lines)) <= MOST_LINES:
+        if old_lines != new_lines and all(_is_moderate(lines) for lines in (old_lines, new_lines)):
             found += _new(name, _standing(one), _standing(other))
     return found
+
+
+def _is_moderate(lines: Sequence[str]) -> bool:
+    return len(lines) <= MOST_LINES and sum(map(len, lines)) <= MOST_CHARACTERS
 
 
 def _new(name: str, old: Standing, new: Standing) -> Iterator[str]:
@@ -70,12 +76,13 @@ def _new(name: str, old: Standing, new: Standing) -> Iterator[str]:
 
 def _definitions(text: str) -> Mapping[str, tuple[_Definition, Sequence[str]]]:
     """Dotted name -> each function and class, with its lines."""
-    lines = text.splitlines()
-    return {
-        f"{where}{node.name}": (node, lines[node.lineno - 1 : node.end_lineno])
-        for where, node in statements(parsed(text))
-        if isinstance(node, _Definition)
-    }
+    lines, found, times = split_lines(text), dict[str, tuple[_Definition, Sequence[str]]](), Counter[str]()
+    for where, node in statements(parsed(text)):
+        if isinstance(node, _Definition):
+            times[name := f"{where}{node.name}"] += 1
+            key = name if times[name] == 1 else f"{name} ({times[name]})"
+            found[key] = node, lines[node.lineno - 1 : node.end_lineno]
+    return found
 
 
 def _standing(node: _Definition) -> Standing:
@@ -90,23 +97,43 @@ def _of_function(function: Function) -> Standing:
     if read & {"locals", "vars", "eval", "exec"}:
         return Standing()
     moot = frozenset(moot_code(function, every))
+    given += _otherwise_bound(every)
     return Standing(frozenset(unread), _unfilled(every, given, _local), _unspent(every, given, _local), moot)
 
 
 def _of_class(node: ast.ClassDef) -> Standing:
     every = list(ast.walk(node))
     private = {name for name in _unspent(every, (), _attribute) if name.startswith("self._")}
-    unset = frozenset(_unset(every))
+    unset = frozenset(_unset(node, every))
     return Standing(unfilled=_unfilled(every, (), _attribute) | unset, unspent=frozenset(private))
 
 
-def _unset(every: Sequence[ast.AST]) -> Iterator[str]:
-    """Fields that are read, and that nothing in the class sets or defines."""
-    named = {node.name for node in every if isinstance(node, Function | ast.ClassDef)}
-    named |= {node.id for node in every if isinstance(node, ast.Name) and is_bound(node)}
-    fields = [(name, is_bound(node)) for node in every if (name := _attribute(node))]
+def _unset(owner: ast.ClassDef, every: Sequence[ast.AST]) -> Iterator[str]:
+    """Fields that are read, and that nothing in the class sets or defines; what is changed in place is read."""
+    own = [node for one in owner.body for node in ([one] if isinstance(one, _Definition) else ast.walk(one))]
+    named = {node.name for node in own if isinstance(node, _Definition)}
+    named |= {node.id for node in own if isinstance(node, ast.Name) and is_bound(node)}
+    changed = {id(node.target) for node in every if isinstance(node, ast.AugAssign)}
+    changed |= {id(node.target) for node in every if isinstance(node, ast.AnnAssign) and node.value is None}
+    fields = [(name, is_bound(node) and id(node) not in changed) for node in every if (name := _attribute(node))]
     there = {name for name, bound in fields if bound} | {f"self.{name}" for name in named}
     yield from (name for name, _ in fields if name not in there)
+
+
+def _otherwise_bound(every: Sequence[ast.AST]) -> Iterator[str]:
+    """Names that something else than an assignment binds here, or code elsewhere may bind."""
+    for node in every:
+        match node:
+            case ast.Import(names=names) | ast.ImportFrom(names=names):
+                yield from (one.asname or one.name.partition(".")[0] for one in names)
+            case ast.Global(names=names) | ast.Nonlocal(names=names):
+                yield from names
+            case ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
+                yield name
+            case ast.MatchMapping(rest=str(name)):
+                yield name
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                yield name
 
 
 def _is_method(given: Sequence[str]) -> int:

@@ -83,11 +83,12 @@ def needed_parts(
     code = added_parts(files)
     if code is None:
         return layers.unavailable("parts", f"its new code {_WHOLE}"), 0.0
-    if code.fixed:
-        return layers.unavailable("parts", f"{code.fixed[0]}: no part of it can be taken away"), 0.0
     left, runs, seconds = _untold(code, make, tests, wanted)
     if left:
         why = f"no hidden input and no test tells {_named(left)}"
+        return replace(layers.unavailable("parts", why), runs=runs), seconds
+    if code.fixed:
+        why = f"{code.fixed[0]}: no part of it can be taken away"
         return replace(layers.unavailable("parts", why), runs=runs), seconds
     lost = lacking_parts(files)
     if lost is None:

@@ -21,15 +21,16 @@ def test_stored_attempts_as_a_table_and_as_json(selfplay: Command, attempted: Pa
 
 @pytest.mark.slow
 def test_the_injector_of_a_run_as_a_table_and_as_json(selfplay: Command, attempted: Path) -> None:
-    """Of its four bugs one was attempted, and solved by 1 of 3 attempts: 1 - 1.8/3 = 0.4."""
+    """Of its five episodes one gave a bug again, which counts as invalid: -0.8. Of its four bugs one was attempted, and
+    solved by 1 of 3 attempts: 1 - 1.8/3 = 0.4."""
     asked = ("eval", attempted, "--role", "injector", "--policy", "searcher", "--stored", "--attempts", 3)
     page = selfplay(*asked, "--against", attempted)
     assert page.code == 0, page.err
     assert "solver: searcher, 3 attempts at each bug" in page.out
-    assert "mean reward +0.400 of 1 of 4 episodes; without one: 3 never attempted" in page.out
-    assert "the same 4 prompts: difference of the valid share +0.0% (+0.0% to +0.0%), of the reward +0.000" in page.out
+    assert "mean reward -0.200 (-0.800 to +0.400) of 2 of 5 episodes; without one: 3 never attempted" in page.out
+    assert "the same 5 prompts: difference of the valid share +0.0% (+0.0% to +0.0%), of the reward +0.000" in page.out
     found = selfplay(*asked, "--json").json
-    assert found["reward"]["mean"] == pytest.approx(0.4) and found["ends"]["valid"]["episodes"] == 4
+    assert found["reward"]["mean"] == pytest.approx((0.4 - 0.8) / 2) and found["ends"]["valid"]["episodes"] == 4
     assert found["unrewarded"] == {"never attempted": 3}
     assert found == selfplay(*asked, "--json").json
     strange = selfplay(*asked[:3], "reviewer")

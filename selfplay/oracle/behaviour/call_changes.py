@@ -7,7 +7,7 @@ import re
 import string
 from collections.abc import Callable, Sequence
 
-from selfplay.oracle.behaviour.call_source import call_tree, constant, value_of
+from selfplay.oracle.behaviour.call_source import constant, value_of
 from selfplay.oracle.behaviour.literals import MODEST, another
 
 EXTREMES: tuple[object, ...] = ("", " ", "é☃\U0001f40d", "a" * 400, 0, -1, 1, 9_999, None, (), 1.5, True, "\ud800")
@@ -104,10 +104,11 @@ def turned(node: ast.expr, other: ast.expr, chance: random.Random) -> ast.expr |
 
 
 def spaced(node: ast.expr, other: ast.expr, chance: random.Random) -> ast.expr | None:
-    """A text with other white space, in one place or wherever it has any; a number between two whole ones."""
+    """A text with other white space, in one place or wherever it has any; a number between two whole ones, where
+    tests pass such numbers."""
     value, blank = value_of(node), chance.choice(BLANKS)
-    if type(value) is int and abs(value) < MODEST:
-        return constant(value + chance.choice((0.5, -0.5)))
+    if isinstance(value, int | float) and isinstance(value_of(other), float) and abs(value) < MODEST:
+        return constant(int(value) + chance.choice((0.5, -0.5)))
     if not isinstance(value, str):
         return None
     found = list(_BLANK.finditer(value))
@@ -121,7 +122,8 @@ def spaced(node: ast.expr, other: ast.expr, chance: random.Random) -> ast.expr |
 
 
 def alike(node: ast.expr, other: ast.expr, chance: random.Random) -> ast.expr | None:
-    """An item beside one that it is equal to, of another type; a number as one; what is not even equal to itself."""
+    """An item beside one that it is equal to, of another type; a number as one. (Nothing that is unequal to itself: any
+    comparison with it is false, so that a limit would count as passed.)"""
     if isinstance(node, ast.List | ast.Tuple):
         places = [at for at, one in enumerate(node.elts) if _equal(value_of(one)) is not None]
         if not places:
@@ -130,8 +132,6 @@ def alike(node: ast.expr, other: ast.expr, chance: random.Random) -> ast.expr | 
         made.elts.insert(at + chance.randrange(2), constant(_equal(value_of(node.elts[at]))))
         return made
     value = value_of(node)
-    if isinstance(value, float):
-        return call_tree("float('nan')")
     return None if _equal(value) is None else constant(_equal(value))
 
 

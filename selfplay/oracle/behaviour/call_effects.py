@@ -27,6 +27,8 @@ KINDS, BELOW, FAILURES = 7, 2, 9
 fails: at one of three calls, with one of three errors."""
 _FUNCTIONS = (ast.Lambda, ast.Name, ast.Attribute, ast.Call)
 """What may be a function; a call is looked into."""
+MANY = 10_000
+"""Among so many, each place, type and failure is drawn as often."""
 WAYS = 3
 """As it is, with an argument of another type, with functions that fail."""
 
@@ -44,7 +46,7 @@ def looked_at(calls: Sequence[str], seed: int) -> list[str]:
         chance.shuffle(group)
     for turn in range(4 * LOOKS if targets else 0):
         group, number = groups[targets[turn % len(targets)]], turn // len(targets)
-        made = _looked_at(group[number // WAYS % len(group)], number % WAYS, number // WAYS)
+        made = _looked_at(group[number // WAYS % len(group)], number % WAYS, chance.randrange(MANY))
         if made is not None and len(made) <= LONGEST and len(found) < LOOKS:
             found[made] = None
     return [*found]

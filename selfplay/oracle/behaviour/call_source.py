@@ -25,6 +25,7 @@ def call_tree(call: str) -> ast.expr:
 
 
 Place = tuple[ast.AST, str, int | None]
+LARGEST = 10**300
 _CLOSED = ("Lambda", "JoinedStr", "TemplateStr")
 """Nodes whose parts are no inputs. By name, since the last one is new in Python 3.14."""
 
@@ -71,11 +72,17 @@ def set_input(parent: ast.AST, name: str, at: int | None, new: ast.expr) -> None
 
 
 def value_of(node: ast.expr) -> object:
-    """The constant of a node, or the node itself if it has none."""
+    """The constant of a node, or the node itself if it has none, or one that is too large to be changed."""
     if isinstance(node, ast.UnaryOp):
         number = node.operand.value if isinstance(node.operand, ast.Constant) else None
-        return -number if isinstance(node.op, ast.USub) and isinstance(number, int | float) else node
-    return node.value if isinstance(node, ast.Constant) else node
+        changing = isinstance(node.op, ast.USub) and not _is_large(number)
+        return -number if changing and isinstance(number, int | float) else node
+    return node.value if isinstance(node, ast.Constant) and not _is_large(node.value) else node
+
+
+def _is_large(value: object) -> bool:
+    """Whether it may not be made larger and written: Python writes no whole number of thousands of digits."""
+    return isinstance(value, int | float) and not abs(value) < LARGEST
 
 
 def constant(value: object) -> ast.expr:

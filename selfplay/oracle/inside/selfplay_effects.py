@@ -66,6 +66,7 @@ def shown(function, make, ways):
     if hasattr(result, "__next__"):
         items, error = given_out(result, told)
         result = [type(result).__name__, *items]
+    told.append("ended")
     held = {id(one) for one in objects(result)}
     missing = error.args if isinstance(error, KeyError) else ()
     selfplay_saw(result if error is None else [type(error).__name__, *missing, result])

@@ -94,7 +94,7 @@ def failing(kind):
 
     def of(value, told):
         def fail():
-            if "called" in told and "returned" not in told:
+            if "called" in told and "ended" not in told:
                 raise Failed
 
         def items(self):
@@ -103,11 +103,19 @@ def failing(kind):
                     fail()
                 yield one
 
-        def item(self, place):
+        def item(self, place, *default):
             fail()
             return kind.__getitem__(self, place)
 
-        return type("Other", (kind,), {"__iter__": items, "__getitem__": item})(value)
+        def pairs(self):
+            return ((key, kind.__getitem__(self, key)) for key in items(self))
+
+        def values(self):
+            return (each for _, each in pairs(self))
+
+        changed = {"__iter__": items, "__getitem__": item}
+        changed |= {"items": pairs, "values": values, "get": item} if kind is dict else {}
+        return type("Other", (kind,), changed)(value)
 
     return of
 

@@ -7,11 +7,10 @@ go wrong without it (`(i + 4095) % 4096`); what lies beyond it no input may ever
 """
 
 import ast
-import operator
-import re
 from collections.abc import Iterator, Set
 
 from selfplay.oracle.rewriting.inert import inert, own_names
+from selfplay.oracle.rewriting.program_numbers import SMALL, UNKNOWN, number_of, numbers_in_text
 from selfplay.oracle.rewriting.python_trees import Function, is_text, source_of
 
 MOST_SHOWN = 60
@@ -29,14 +28,6 @@ _IN_A_FUNCTION = "is a class that a function makes"
 _MADE = "is run where a function makes another one"
 _PATTERN = "is a pattern that may not match"
 _NUMBER = "is a number that the program does not have"
-SMALL, UNKNOWN = 10, 1e18
-"""Numbers up to here stand in any code; and what stands for one that is larger, or not computed."""
-_OF_CONSTANTS = frozenset(["len", "ord", "int", "sum", "hash", "max", "min", "pow", "abs", "round"])
-_COMPUTED = {
-    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod, ast.Pow: operator.pow,
-}  # fmt: skip
-_IN_TEXT, MOST_DIGITS = re.compile(r"\d{2,}"), 15
 _LEAVING = (ast.Return, ast.Break, ast.Continue)
 
 
@@ -101,10 +92,10 @@ def _of_function(node: ast.AST, numbers: Set[float], memo: dict[int, float | Non
     if isinstance(node, Function):
         yield from (f"`{_short(one)}` {_MADE}" for one in _run_at_once(node))
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        found = (one for one in _IN_TEXT.findall(node.value) if float(one[:MOST_DIGITS]) not in numbers)
-        yield from (f"{one[:MOST_DIGITS]}, in a text, {_NUMBER}" for one in found)
+        found = (one for one in numbers_in_text(node.value) if one > SMALL and one not in numbers)
+        yield from (f"{one}, in a text, {_NUMBER}" for one in found)
     value = number_of(node, memo) if isinstance(node, ast.expr) else None
-    if value is not None and abs(value) > SMALL and abs(value) not in numbers:
+    if value is not None and abs(value) > SMALL and (abs(value) not in numbers or value == UNKNOWN):
         yield f"`{_short(node)}` {_NUMBER}"
 
 
@@ -119,36 +110,6 @@ def _run_at_once(function: Function) -> Iterator[ast.expr]:
                 pass
             case _:
                 yield one
-
-
-def number_of(node: ast.expr, memo: dict[int, float | None]) -> float | None:
-    """What an expression of constants alone always is; `UNKNOWN` where it is not computed here.
-    `memo`: by `id`, of the nodes that were asked for before. Raises `RecursionError`."""
-    if id(node) not in memo:
-        memo[id(node)] = _number(node, memo)
-    return memo[id(node)]
-
-
-def _number(node: ast.expr, memo: dict[int, float | None]) -> float | None:
-    match node:
-        case ast.Constant(value=int() | float() as value) if not isinstance(value, bool):
-            return float(value) if abs(value) < UNKNOWN else UNKNOWN
-        case ast.UnaryOp(op=op, operand=operand):
-            inner = number_of(operand, memo)
-            return -inner if inner is not None and isinstance(op, ast.USub) else inner
-        case ast.BinOp(left=left, op=op, right=right):
-            one, other = number_of(left, memo), number_of(right, memo)
-            return None if one is None or other is None else _computed(op, one, other)
-        case ast.Call(func=ast.Name(id=name), args=[_, *_] as args) if name in _OF_CONSTANTS:
-            return UNKNOWN if all(isinstance(one, ast.Constant) for one in args) else None
-    return None
-
-
-def _computed(op: ast.operator, one: float, other: float) -> float:
-    try:
-        return float(_COMPUTED[type(op)](one, other))
-    except (KeyError, ArithmeticError, TypeError):
-        return UNKNOWN
 
 
 def _leaving(node: ast.Try | ast.TryStar) -> Iterator[ast.stmt]:

@@ -75,7 +75,7 @@ def own_expressions(statement: ast.stmt, formatted: bool = False) -> Iterator[tu
             yield node, is_test
         if isinstance(node, ast.JoinedStr | Function | ast.ClassDef | ast.pattern):
             continue
-        if isinstance(node, ast.expr) and not _stored(node):
+        if isinstance(node, ast.expr) and not _stored(node) and not _of_slices(node):
             yield node, is_test
         for name, value in ast.iter_fields(node):
             if name in ("annotation", "msg") or isinstance(value, ast.arguments):
@@ -83,6 +83,11 @@ def own_expressions(statement: ast.stmt, formatted: bool = False) -> Iterator[tu
             for one in value if isinstance(value, list) else [value]:
                 if isinstance(one, ast.AST) and not isinstance(one, ast.stmt):
                     left.append((one, name in ("test", "ifs", "guard")))
+
+
+def _of_slices(node: ast.expr) -> bool:
+    """Whether it is several indices with a slice among them (`x[:, 0]`), which are no value."""
+    return isinstance(node, ast.Tuple) and any(isinstance(one, ast.Slice) for one in node.elts)
 
 
 def _stored(node: ast.AST) -> bool:

@@ -8,7 +8,6 @@ Parts that the original or the buggy program has in a function of this name are 
 """
 
 import ast
-import re
 from collections.abc import Iterator, Sequence, Set
 from copy import copy
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from selfplay.oracle.rewriting.fixed_code import fixed_code
 from selfplay.oracle.rewriting.left_out import fewer_bounds, fewer_operands, fewer_words, truths, with_fields
 from selfplay.oracle.rewriting.mutant_schema import Mutant, SchemaNames, own_expressions, planted, without_effect
 from selfplay.oracle.rewriting.new_lines import Lines, scopes, written
+from selfplay.oracle.rewriting.program_numbers import known_numbers, numbers_of
 from selfplay.oracle.rewriting.python_trees import (
     Function,
     begun_with,
@@ -36,16 +36,13 @@ _TRUTHS = frozenset(
      "issubset", "issuperset", "isalpha", "isalnum", "isdigit", "isspace", "isupper", "islower", "isidentifier"]
 )  # fmt: skip
 """Functions and methods that answer True or False."""
-_DIGITS = re.compile(r"\d{1,15}(?:\.\d{1,15})?")
 _SILENT = (Function, ast.ClassDef, ast.Global, ast.Nonlocal, ast.Pass)
 Sources = frozenset[tuple[str, str]]
-"""(the function or class around it, source) of expressions."""
+"""(the function or class around it, source) of expressions; of a number anywhere (`NUMBER`, its digits)."""
 MOST_PARTS, MOST_NODES, LONGEST_KNOWN = 200, 100_000, 400
 """How many parts are taken away at most, and of how many nodes what stands in their place is; characters of an
 expression that may be known: a longer one is not compared, since the text is anybody's and expressions are in each
 other."""
-LONGEST_TEXT = 60
-"""Characters of a text whose numbers are those of the program."""
 
 
 @dataclass(frozen=True)
@@ -73,8 +70,9 @@ def with_parts(text: str, lines: Lines, known: Sources, names: SchemaNames, firs
         nodes += sum(1 for _ in ast.walk(one.by)) if one.by else 0
         if len(found) > MOST_PARTS or nodes > MOST_NODES:
             return Parted(too_many=True)
-    words, fixed = tuple(one.words() for one in found), tuple(fixed_code(tree, fresh, _numbers(known)))
-    return Parted(planted(tree, found, first, names), words, fixed)
+    words, fixed = tuple(one.words() for one in found), tuple(fixed_code(tree, fresh, known_numbers(known)))
+    made = planted(tree, found, first, names)
+    return Parted(made, words, fixed) if parsed(made) is not None else None
 
 
 def without_part(text: str, name: str, number: int) -> str:
@@ -83,22 +81,15 @@ def without_part(text: str, name: str, number: int) -> str:
 
 
 def expressions_of(text: str) -> Sources:
-    """The expressions in the functions of a file; none if it cannot be parsed. Raises `RecursionError`."""
+    """The expressions in the functions of a file, and its numbers; none if it is no Python. Raises `RecursionError`."""
     tree = parsed(text)
     tree = parsed(unparsed(tree)) if tree is not None else None
-    return frozenset() if tree is None else frozenset(
+    return frozenset() if tree is None else frozenset(numbers_of(tree)) | frozenset(
         (name, source_of(node))
         for name, function in scopes(tree)
         for node in ast.walk(function)
         if isinstance(node, ast.expr) and _is_short(node)
     )  # fmt: skip
-
-
-def _numbers(known: Sources) -> frozenset[float]:
-    """The numbers in known expressions, also those in texts, but for long ones: what explains a function is no use of
-    its numbers."""
-    used = {source for _, source in known if source[:1] not in "'\"" or len(source) <= LONGEST_TEXT}
-    return frozenset(float(one) for one in {one for source in used for one in _DIGITS.findall(source)})
 
 
 def _is_short(node: ast.expr) -> bool:
@@ -233,7 +224,8 @@ def _calls(node: ast.Call) -> Iterator[ast.expr]:
     yield from (ast.Call(node.func, node.args[:at], node.keywords) for at in range(1, len(node.args)))
     for one in node.args:
         if isinstance(one, ast.Starred):
-            yield from one.value.elts if isinstance(one.value, ast.List | ast.Tuple | ast.Set) else ()
+            spread = one.value.elts if isinstance(one.value, ast.List | ast.Tuple | ast.Set) else []
+            yield from (each for each in spread if not isinstance(each, ast.Starred))
         else:
             yield one
     if isinstance(node.func, ast.Attribute):

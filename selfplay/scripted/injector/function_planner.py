@@ -68,12 +68,16 @@ class FunctionPlanner(Planner):
         """The first targets after the episode's starting place that offer a change and were not tried before. Besides
         the requested files, another file with a part of the same behaviour may join. A removal leaves out special cases
         while there are any, then whatever can be left out."""
-        made = yield from self._proposed()
-        if not made and self.special and self.parsed <= MOST_PARSED:
-            self.special = False
-            self.tried.clear()
+        while True:
+            before = len(self.tried)
             made = yield from self._proposed()
-        return made
+            if made or self.parsed > MOST_PARSED:
+                return made
+            if len(self.tried) == before:
+                if not self.special:
+                    return ()
+                self.special = False
+                self.tried.clear()
 
     def _proposed(self) -> Script[tuple[PlantedChange, ...]]:
         yield from ()
@@ -126,7 +130,7 @@ class FunctionPlanner(Planner):
             lines = self.survey.lines[target.path]
             cuts = [c for c in reached_cuts(self.survey, target, removal_cuts, lines) if told & _words(c, lines)]
             if self.special:
-                cuts = special(self.survey, target, cuts)
+                cuts = self._moderate(target, special(self.survey, target, cuts))
             made = self._tidied(target, compose(cuts, wanted_lines(self.rng) // 2, self.rng))
             if made and self.may_join(changes, self.tests_of(made)):
                 return [made]
@@ -187,11 +191,16 @@ class FunctionPlanner(Planner):
         for one in self._nearest(target) if not chosen else ():
             if not chosen and one is not target:
                 break
-            found = special(self.survey, one, reached_cuts(self.survey, one, removal_cuts, lines))
+            found = self._moderate(one, special(self.survey, one, reached_cuts(self.survey, one, removal_cuts, lines)))
             chosen += together(
                 found, lambda cuts: frozenset(self._rare(target.path, cuts, lines, RARE)), chosen, wanted, self.rng
             )
         return chosen
+
+    def _moderate(self, target: Target, cuts: Sequence[Cut]) -> list[Cut]:
+        """The cuts that take no more than a share of the target's lines."""
+        length = target.end - self.survey.function_at(target).body[0].lineno + 1
+        return [cut for cut in cuts if cut.size <= length * MOST_SHARE]
 
     def _telling(self, changes: Sequence[PlantedChange], most: int) -> set[str]:
         """The names in the changed lines that are rare in their files."""

@@ -22,9 +22,13 @@ def override_cuts(function: Function, index: Index, lines: Sequence[str]) -> Ite
     bases = {ast.unparse(base).split(".")[-1] for base in owner.bases}
     named = [c for base in sorted(bases) for c in index.classes.get(base, ()) if c is not owner]
     below = [s for c in named for s in c.body if isinstance(s, ast.FunctionDef) and s.name == function.name]
-    if below and (not _answers(function) or all(map(_answers, below))):
+    if below and not any(map(_refuses, below)) and (not _answers(function) or all(map(_answers, below))):
         start, end = _extent(function, lines)
         yield Cut(start, end, (), f"removed the overriding {owner.name}.{function.name}()")
+
+
+def _refuses(function: ast.FunctionDef) -> bool:
+    return isinstance(function.body[-1], ast.Raise)
 
 
 def _answers(function: ast.AST) -> bool:

@@ -77,7 +77,8 @@ def test_only_new_lines_count() -> None:
 
 @pytest.mark.parametrize("number", [
     "4096", "-4096", "99.5", "0x1000", "2 ** 12", "9 * 9", "4 - -8", "len('twelve chars')", "ord('a')",
-    "10 ** 10 ** 10", "int('4096')", "1e300", "10 + 1",
+    "10 ** 10 ** 10", "int('4096')", "1e300", "10 + 1", "int('9' * 3)", "True << 10",
+    "len([0] * 10 * 10)", "(n := 10) ** 3", "pow(9, 1 + 2)", "(9).__mul__(9)", "sum((9, 9, 9))", "int('1' + '0' + '0')",
 ])  # fmt: skip
 def test_a_number_that_the_program_does_not_have(number: str) -> None:
     """Also one that is computed from small ones."""
@@ -86,7 +87,8 @@ def test_a_number_that_the_program_does_not_have(number: str) -> None:
 
 
 @pytest.mark.parametrize("number", [
-    "3", "-1", "0.5", "True", "2 ** 3", "len(x)", "x * 9", "'9'", "1 + 1", "float('inf')",
+    "3", "-1", "0.5", "True", "2 ** 3", "len(x)", "x * 9", "'9'", "1 + 1", "float('inf')", "'%02d'",
+    "len(x[3:])", "int(x)", "set('ab')", "g(1, 'a')",
 ])  # fmt: skip
 def test_small_numbers_and_those_of_the_program_may_stand_there(number: str) -> None:
     assert fixed(f"def f(x):\n    return (x + 1) % ({number})\n") == []

@@ -153,3 +153,29 @@ def test_a_number_of_the_program_is_no_new_one() -> None:
     for number, said in ((255, 0), (256, 1)):
         made = with_parts(f"def f(x):\n    return x[-{number}:]\n", Lines(), known, NAMES, 1)
         assert made is not None and bool(made.fixed) == bool(said)
+
+
+@pytest.mark.parametrize(("program", "number"), [
+    ("LIMIT = 4096\n", "4096"), ("def g():\n    return '12.50'\n", "12"), 
+    ("BIG = 0xFFFFFFFFFFFFFFFF\n", "18446744073709551615"), ("X = 1e16\n", "1e16"), ("Y = -40\n", "x[-40:]"),
+])  # fmt: skip
+def test_numbers_of_the_whole_file_are_the_program_s(program: str, number: str) -> None:
+    made = with_parts(f"def f(x):\n    return x % {number}\n", Lines(), expressions_of(program), NAMES, 1)
+    assert made is not None and made.fixed == ()
+
+
+def test_names_and_what_explains_give_no_numbers() -> None:
+    known = expressions_of(
+        "def f(x4096):\n    warn('4096 is what this long text speaks of, and nothing that is used in it')\n"
+    )
+    made = with_parts("def f(x):\n    return x % 4096\n", Lines(), known, NAMES, 1)
+    assert made is not None and made.fixed
+
+
+@pytest.mark.parametrize(
+    "line", ["return max(*[*x])", "return x[:, 0]", "x[:, 0] = 1", "x[1:2, 0] = x", "del x[:, 1:2]"]
+)
+def test_what_can_be_written_in_one_form_only_is_kept_in_it(line: str) -> None:
+    made = with_parts(f"def f(x):\n    {line}\n", Lines(), NOTHING, NAMES, 1)
+    assert made is not None and made.words
+    ast.parse(made.text)
