@@ -152,3 +152,36 @@ def test_a_long_text_costs_in_proportion() -> None:
 )  # fmt: skip
 def test_what_is_done_once_or_not_at_all_is_told(text: str, old: str, new: str, said: str) -> None:
     assert scaffolds(text, text.replace(old, new)) == [said]
+
+
+def test_a_long_chain_of_conditions_costs_in_proportion() -> None:
+    """Each `elif` stands in the `else` of the one before."""
+    arms = "".join(f"    elif a == {at} and {'a + ' * 30} 1:\n        x = {at}\n" for at in range(1, 240))
+    text = f"def f(a):\n    if a == 0:\n        x = 1\n{arms}    return x\n"
+    began = time.process_time()
+    assert scaffolds(text, text.replace("x = 1\n", "x = 7\n", 1)) == []
+    assert time.process_time() - began < 5
+
+
+def test_definitions_of_one_name_are_told_apart() -> None:
+    """A getter and its setter, below a line with a form feed, which ends no line of Python."""
+    text = (
+        "class A:\n    # \x0c\n    @property\n    def p(self):\n        r = []\n        r.append(1)\n        return r\n"
+    )
+    text += "    @p.setter\n    def p(self, value):\n        self.v = value\n"
+    assert scaffolds(text, text.replace("        r.append(1)\n", "")) == ["A.p no longer sets r"]
+
+
+@pytest.mark.parametrize("line", ["self.limit = limit\n", "self.limit: int\n", "self.limit += 1\n"])
+def test_a_field_is_set_by_an_assignment_alone(line: str) -> None:
+    text = "class A:\n    def f(self, limit):\n        self.limit = limit\n        return limit\n"
+    text += "    def g(self):\n        limit = 3\n        " + line + "        return self.limit, limit\n"
+    said = [] if line.startswith("self.limit = ") else ["A no longer sets self.limit"]
+    assert scaffolds(text, text.replace("        self.limit = limit\n", "", 1)) == said
+
+
+def test_what_else_binds_a_name_is_no_scaffold() -> None:
+    text = "def f(p):\n    json = None\n    if p:\n        import json\n    p.append(1)\n    return json\n"
+    assert scaffolds(text, text.replace("    p.append(1)\n", "")) == []
+    text = "def f(q):\n    global COUNT\n    for x in q:\n        COUNT += 1\n        g(x)\n"
+    assert scaffolds(text, text.replace("        g(x)\n", "")) == []
