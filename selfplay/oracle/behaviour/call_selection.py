@@ -2,8 +2,8 @@
 
 import random
 import secrets
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 
 from selfplay.oracle.behaviour.agreeing_calls import call_beside, find_guards, joined, lasting
@@ -47,7 +47,16 @@ class Scenario:
     novel: bool
 
 
-def observed_calls(bench: Bench, shown: Entered, scenarios: Mapping[str, Scenario], tests: str) -> Behaviour:
+@dataclass(frozen=True)
+class DrawnCalls:
+    """Calls that tell the two programs apart, as they were drawn once. `judged` adds guards and further calls, which
+    cost most of a calibration: only the draw that is taken needs them. It raises `SandboxError`."""
+
+    calls: Behaviour = field(default_factory=Behaviour)
+    judged: Callable[[], Behaviour] = Behaviour
+
+
+def observed_calls(bench: Bench, shown: Entered, scenarios: Mapping[str, Scenario], tests: str) -> DrawnCalls:
     """Try calls made from the tests' calls, then calls made from those that show the bug, and scenarios. `tests`: the
     text of all tests."""
     seed, hash_seed = secrets.randbits(64), drawn_hash_seed()
@@ -56,7 +65,7 @@ def observed_calls(bench: Bench, shown: Entered, scenarios: Mapping[str, Scenari
     tests_of = {shown.modules[module]: texts.get(path, "") for module, path in shown.helpers.items()}
     (seen, beside), helpers = helped((ordered, random.Random(seed).sample(shown.beside, len(shown.beside))), tests_of)
     if not seen and not scenarios:
-        return Behaviour()
+        return DrawnCalls()
     modules = {module: name for module, name in shown.modules.items() if module not in shown.helpers}
     played = {name: one.source for name, one in scenarios.items()}
     tried = TriedCalls(bench, Calls(shown.python, shown.paths, modules, helpers={**helpers, **played}))
@@ -84,9 +93,9 @@ def observed_calls(bench: Bench, shown: Entered, scenarios: Mapping[str, Scenari
                    {ran[name] for name in shown_wrong})  # fmt: skip
     kept = _kept(bench, tried, groups, novel, kinds, hash_seed)
     if len(kept.calls.sources) < ENOUGH:
-        return kept
+        return DrawnCalls(kept, lambda: kept)
     run = reached(changed_statements(bench.task), [ran[name] for name in kept.calls.sources])
-    return _guarded(tried, replace(kept, reached=run), of_tests, beside, tests, seed)
+    return DrawnCalls(kept, lambda: _guarded(tried, replace(kept, reached=run), of_tests, beside, tests, seed))
 
 
 def _guarded(

@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 
 from selfplay.oracle.behaviour import python_probes
 from selfplay.oracle.behaviour.call_results import SCENARIO
-from selfplay.oracle.behaviour.call_selection import Scenario, behaviour_of, observed_calls
+from selfplay.oracle.behaviour.call_selection import DrawnCalls, Scenario, behaviour_of, observed_calls
 from selfplay.oracle.behaviour.constant_programs import constant_is_caught
 from selfplay.oracle.behaviour.inherited_tests import with_inherited
 from selfplay.oracle.behaviour.probe_runner import OTHER_SEED, Bench, with_texts
@@ -77,15 +77,15 @@ def _drawn(
 ) -> tuple[_Probes, Behaviour]:
     """Probes, and calls that tell the two programs apart, drawn again while too few calls are novel: which are found is
     chance. `every`: all test files."""
-    best = _Probes(), Behaviour()
-    for draw in range(DRAWS):
+    best = _Probes(), DrawnCalls()
+    for number in range(DRAWS):
         probes = _probes(bench, originals, shown)
-        calls = observed_calls(bench, shown, _scenarios(bench, probes, every), "\n".join(every.values()))
-        if not draw or _worth(calls) > _worth(best[1]):
-            best = probes, calls
-        if len(best[1].novel) >= ENOUGH or not (shown.calls or probes.groups):
+        draw = observed_calls(bench, shown, _scenarios(bench, probes, every), "\n".join(every.values()))
+        if not number or _worth(draw.calls) > _worth(best[1].calls):
+            best = probes, draw
+        if len(best[1].calls.novel) >= ENOUGH or not (shown.calls or probes.groups):
             break
-    return best
+    return best[0], best[1].judged()
 
 
 def _worth(calls: Behaviour) -> tuple[bool, int, int]:

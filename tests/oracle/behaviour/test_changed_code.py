@@ -7,6 +7,7 @@ from exploits.projects import Lab, Project
 
 from selfplay.oracle.behaviour import observe
 from selfplay.oracle.behaviour.call_runner import Calls
+from selfplay.oracle.behaviour.call_selection import DrawnCalls
 from selfplay.oracle.behaviour.changed_code import asked_values
 from selfplay.oracle.behaviour.mutation_score import enough_shown
 from selfplay.oracle.behaviour.stored_behaviour import Behaviour
@@ -107,18 +108,19 @@ def test_lines_that_only_calls_without_the_bug_run_count_as_run(backend: Backend
 def test_calls_are_drawn_again_while_too_few_are_novel(
     monkeypatch: pytest.MonkeyPatch, novel: tuple[int, ...], draws: int
 ) -> None:
-    """The best of at most three draws is kept: of 3, 0 and 2 novel calls, 3."""
-    left, made = list(novel), list[int]()
+    """The best of at most three draws is kept: of 3, 0 and 2 novel calls, 3. It alone gets guards and further calls."""
+    left, made, judged = list(novel), list[int](), list[int]()
 
-    def drawn(*given: object) -> Behaviour:
+    def drawn(*given: object) -> DrawnCalls:
         made.append(left.pop(0))
-        return Behaviour(novel=frozenset(map(str, range(made[-1]))))
+        found = Behaviour(novel=frozenset(map(str, range(made[-1]))))
+        return DrawnCalls(found, lambda: judged.append(len(found.novel)) or found)  # type: ignore[func-returns-value]
 
     monkeypatch.setattr(observe, "observed_calls", drawn)
     monkeypatch.setattr(observe, "_probes", lambda *given: observe._Probes())
     shown = Entered(calls=(("m.f(1)", "test_f"),))
     _, best = observe._drawn(None, {}, shown, {})  # type: ignore[arg-type]  # the bench is passed on alone
-    assert len(made) == draws and len(best.novel) == max(made)
+    assert len(made) == draws and len(best.novel) == max(made) and judged == [max(made)]
 
 
 @pytest.mark.parametrize(("draws", "best"), [
@@ -132,11 +134,12 @@ def test_a_draw_that_judges_is_kept(
     """Each draw as (calls, novel ones)."""
     left = list(draws)
 
-    def drawn(*given: object) -> Behaviour:
+    def drawn(*given: object) -> DrawnCalls:
         names = [f"c{at}" for at in range(left[0][0])]
         novel = frozenset(names[: left.pop(0)[1]])
         right = {name: {"": "1"} for name in names}
-        return Behaviour(calls=Calls(sources=dict.fromkeys(names, "m.f(1)")), novel=novel, right=right, wrong=right)
+        found = Behaviour(calls=Calls(sources=dict.fromkeys(names, "m.f(1)")), novel=novel, right=right, wrong=right)
+        return DrawnCalls(found, lambda: found)
 
     monkeypatch.setattr(observe, "observed_calls", drawn)
     monkeypatch.setattr(observe, "_probes", lambda *given: observe._Probes())
