@@ -56,7 +56,8 @@ def varied_calls(
     groups, pool = _by_target(calls), _by_target(others)
     seen = {ast.unparse(call_tree(call)) for call in (*calls, *others)}
     known: dict[str, Change] = {**CHANGES, "asked": partial(asked, values)} if values else CHANGES
-    found, targets, kinds = list[str](), sorted(groups), (*known, "crossed")
+    often = ("asked", "asked") if values else ()  # what no other change finds
+    found, targets, kinds = list[str](), sorted(groups), (*known, "crossed", *often)
     for turn in range(4 * most if targets else 0):
         target = targets[turn % len(targets)]
         change = known[kinds[(turn // len(targets)) % len(kinds)]]
