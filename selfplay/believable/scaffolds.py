@@ -32,8 +32,6 @@ FILLING = frozenset(
 FILLABLE = frozenset(["[]", "{}", "list()", "dict()", "set()", "deque()"])
 EMPTY = FILLABLE | {"()", "''", "b''", "0", "None", "False", "True", "tuple()"}
 """Values before anything is done, as source, and those that can be filled wherever they are handed to."""
-
-
 MOST_LINES, MOST_CHARACTERS = 1_000, 50_000
 """Lines and characters of what is looked at; a function in another is looked at again for each around it."""
 _Definition = Function | ast.ClassDef
@@ -91,7 +89,7 @@ def _standing(node: _Definition) -> Standing:
 
 def _of_function(function: Function) -> Standing:
     every = list(ast.walk(function))
-    read = {node.id for node in every if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Store)}
+    read = {node.id for node in every if isinstance(node, ast.Name) and not is_bound(node)}
     given = [one.arg for one in ast.walk(function.args) if isinstance(one, ast.arg)]
     unread = {one for one in given[_is_method(given) :] if one not in read and not one.startswith("_")}
     if read & {"locals", "vars", "eval", "exec"}:
@@ -156,10 +154,15 @@ def _unfilled(
 ) -> frozenset[str]:
     """What is read and bound to one empty value alone, and is nowhere handed to what may fill it."""
     harmless = {id(node) for one in every for node in _only_read(one)}
-    uses = [(name, id(node) in harmless) for node in every if (name := name_of(node)) and not is_bound(node)]
+    uses = _uses(every, name_of, harmless)
     bound = {name: values for name, values in _bound(every, name_of).items() if len(values) == 1 and values <= EMPTY}
     filled = {name for name, reads in uses if not reads and bound.get(name, EMPTY) <= FILLABLE}
     return frozenset({name for name, _ in uses} & bound.keys() - {*given} - filled)
+
+
+def _uses(every: Sequence[ast.AST], name_of: Callable[[ast.AST], str | None], such: set[int]) -> list[tuple[str, bool]]:
+    """The name at each place where one is read, and whether the place is one of `such`, by `id`."""
+    return [(name, id(node) in such) for node in every if (name := name_of(node)) and not is_bound(node)]
 
 
 def _bound(every: Sequence[ast.AST], name_of: Callable[[ast.AST], str | None]) -> dict[str, set[str]]:
@@ -177,7 +180,7 @@ def _unspent(
 ) -> frozenset[str]:
     """What begins empty, and is read by statements that fill it alone."""
     filling = {id(node) for one in every for node in _filled(one)}
-    uses = [(name, id(node) in filling) for node in every if (name := name_of(node)) and not is_bound(node)]
+    uses = _uses(every, name_of, filling)
     fresh = {name for name, values in _bound(every, name_of).items() if values <= EMPTY}
     return frozenset(
         {name for name, fills in uses if fills} & fresh - {*given} - {name for name, fills in uses if not fills}

@@ -21,10 +21,16 @@ def fewer_operands(node: ast.BoolOp) -> Iterator[ast.expr]:
 
 def fewer_bounds(node: ast.Subscript, part: ast.Slice) -> Iterator[ast.expr]:
     """Without each bound of a slice, but for one that is 0."""
+    for name, _ in bounds(part):
+        yield ast.Subscript(node.value, with_fields(part, **{name: None}), ast.Load())
+
+
+def bounds(part: ast.Slice) -> Iterator[tuple[str, ast.expr]]:
+    """The bounds of a slice without which it is another one, by their fields."""
     for name in ("lower", "upper", "step"):
         known = getattr(part, name)
         if known is not None and getattr(known, "value", None) != 0:
-            yield ast.Subscript(node.value, with_fields(part, **{name: None}), ast.Load())
+            yield name, known
 
 
 def fewer_words(node: ast.Call) -> Iterator[ast.expr]:

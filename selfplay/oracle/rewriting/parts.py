@@ -15,7 +15,7 @@ from itertools import chain
 from typing import Any
 
 from selfplay.oracle.rewriting.fixed_code import fixed_code
-from selfplay.oracle.rewriting.left_out import fewer_bounds, fewer_operands, fewer_words, truths, with_fields
+from selfplay.oracle.rewriting.left_out import bounds, fewer_bounds, fewer_operands, fewer_words, truths, with_fields
 from selfplay.oracle.rewriting.mutant_schema import Mutant, SchemaNames, own_expressions, planted, without_effect
 from selfplay.oracle.rewriting.new_lines import Lines, scopes, written
 from selfplay.oracle.rewriting.program_numbers import known_numbers, numbers_of
@@ -130,14 +130,16 @@ def _bounds(statement: ast.stmt, lines: Set[int], around: str, known: Sources) -
     """Without each bound of a slice that is assigned or deleted."""
     targets = getattr(statement, "targets", None) or [getattr(statement, "target", None)]
     for node in (node for one in targets if one is not None for node in ast.walk(one)):
-        if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice) and node.lineno in lines:
-            bounds = [one for one in (node.slice.lower, node.slice.upper, node.slice.step) if one is not None]
-            new = bounds if not (_is_short(node) and (around, source_of(node)) in known) else []
-            yield from (Mutant(one, ast.Constant(None), "part") for one in new if not _is_zero(one))
+        match node:
+            case ast.Subscript(slice=ast.Slice() as part) if node.lineno in lines and not _is_known(
+                node, around, known
+            ):
+                yield from (Mutant(one, ast.Constant(None), "part") for _, one in bounds(part))
 
 
-def _is_zero(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value == 0
+def _is_known(node: ast.expr, around: str, known: Sources) -> bool:
+    """Whether this expression is among the known ones of the function or class around it."""
+    return _is_short(node) and (around, source_of(node)) in known
 
 
 def _within(statement: ast.stmt, lines: Set[int], around: str, known: Sources) -> Iterator[Mutant]:
@@ -148,7 +150,7 @@ def _within(statement: ast.stmt, lines: Set[int], around: str, known: Sources) -
     for node, is_test in own_expressions(statement, formatted=True):
         if node is whole or node.lineno not in lines:
             continue
-        if not (_is_short(node) and (around, source_of(node)) in known):
+        if not _is_known(node, around, known):
             for by in chain(_taken_apart(node), truths(node) if is_test or _is_truth(node) else ()):
                 yield Mutant(node, by, "part")
 
