@@ -10,6 +10,8 @@ _BESIDE = frozenset(
      "ci", "misc", "contrib"]
 )  # fmt: skip
 _BUILDING = frozenset(["setup.py", "conf.py", "noxfile.py", "tasks.py", "fabfile.py", "conftest.py", "hatch_build.py"])
+_CONFIGURES = re.compile(r"(.*[.-])?(conf|config)\.[cm]?[jt]s|(gulp|grunt)file\.[cm]?js", re.IGNORECASE)
+"""Names of files that tell JavaScript's tools what to do."""
 _HEAD = 1000
 """Characters in which a file says that a program wrote it."""
 _WRITTEN = re.compile(
@@ -35,6 +37,6 @@ def is_product(path: str) -> bool:
     """
     parts = PurePosixPath(path).parts
     if len(parts) == 1:
-        return path.lower() not in _BUILDING
+        return path.lower() not in _BUILDING and not _CONFIGURES.fullmatch(path)
     first = parts[0].lower()
     return not (first in _BESIDE or first.startswith("."))

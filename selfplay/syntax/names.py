@@ -57,10 +57,12 @@ class Scope:
 @dataclass(frozen=True)
 class BoundNames:
     """`undefined`: names that are read, but bound neither by the file nor by the language. `unread`: imports, locals
-    and functions that nothing reads, by `scope.name`."""
+    and functions that nothing reads, by `scope.name`; `unread_parameters`: likewise, those of functions and handlers,
+    which no linter minds."""
 
     undefined: frozenset[str]
     unread: dict[str, Binding]
+    unread_parameters: frozenset[str]
 
     def of(self, *kinds: str) -> frozenset[str]:
         """The unread bindings of these kinds."""
@@ -98,14 +100,16 @@ def names(language: str, text: str) -> BoundNames:
             bound[-1].reads += 1  # it stands for all of its name in its scope, which may be many
         if not bound and not maybe and name not in source.grammar.globals:
             undefined.add(name)
-    return BoundNames(frozenset(undefined), dict(_unread(found, source)))
+    unread = list(_unread(found, source))
+    parameters = frozenset(name for name, binding in unread if binding.kind == "parameter")
+    return BoundNames(frozenset(undefined), {name: b for name, b in unread if b.kind != "parameter"}, parameters)
 
 
 def _unread(found: FoundNames, source: Source) -> Iterator[tuple[str, Binding]]:
     for scope in found.scopes:
         for name, bound in scope.bound.items():
             last = bound[-1]
-            if last.reads or last.kind in ("parameter", "other"):
+            if last.reads or last.kind == "other":
                 continue
             top = scope.parent is None
             if top and source.grammar.name == "go" and last.kind != "import":

@@ -4,6 +4,7 @@ import ast
 import difflib
 import functools
 import hashlib
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -13,7 +14,7 @@ from selfplay.plain_text import syntax_tree
 UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 """What `syntax_tree` raises for a text that this interpreter does not parse."""
 MOST_COMPARED = 1_000_000
-"""The most pairs of lines that are compared; with more, all differing lines are one cut."""
+"""The most pairs of equal lines in what differs; with more, all of that is one cut."""
 MOST_LINES, MOST_CHARACTERS, LONGEST_LINE = 1000, 50_000, 1000
 """Limit for a function that is changed. Longer functions were generated, and cost more than in proportion."""
 
@@ -127,7 +128,8 @@ def cuts_between(head: str, merged: str) -> tuple[Cut, ...]:
     shorter = min(len(before), len(after)) - same
     ending = min(in_common(before[::-1], after[::-1]), shorter)
     old, new = before[same : len(before) - ending], after[same : len(after) - ending]
-    if len(old) * len(new) > MOST_COMPARED:
+    often = Counter(new)
+    if sum(often[line] for line in old) > MOST_COMPARED:
         return (Cut(same + 1, same + len(old), tuple(line.rstrip("\n") for line in new)),)
     codes = difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
     return tuple(

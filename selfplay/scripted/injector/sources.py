@@ -5,7 +5,7 @@ functions that tests name are tried first.
 """
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -22,6 +22,8 @@ from selfplay.syntax.source import Function, Unreadable, first_line, last_line, 
 MOST_SOURCE, MOST_FILES = 400_000, 2000
 """The most bytes of one file (larger ones are generated), and the most files that are read."""
 LEAST_STATEMENTS = 2
+SHORT = 2
+"""Letters of a name that says nothing."""
 APART = frozenset(["node_modules", "vendor", "third_party", "dist", "build", "coverage", "testdata"])
 """Folders of third-party or generated code."""
 
@@ -63,6 +65,15 @@ class Sources:
     def source(self, path: str) -> Source:
         """The tree of a file. Raises `Unreadable`."""
         return parse(self.language, self.texts[path])
+
+    def names_by_line(self, path: str) -> Mapping[str, Sequence[int]]:
+        """The names in a file that say something, each with the 1-based line of every place where it stands. Raises
+        `Unreadable`."""
+        source, found = self.source(path), dict[str, list[int]]()
+        for node in walk(source.root):
+            if node.type.endswith("identifier") and node.end_byte - node.start_byte > SHORT:
+                found.setdefault(source.said(node), []).append(first_line(node))
+        return found
 
     def function(self, place: SourcePlace) -> Function:
         return list(self.source(place.path).functions())[place.number]

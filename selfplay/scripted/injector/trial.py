@@ -19,9 +19,10 @@ from selfplay.scripted import tools
 from selfplay.scripted.edits.cuts import PlantedChange
 from selfplay.scripted.injector import steps
 from selfplay.scripted.injector.attempt_loop import NOT_ALONE, NOT_HIDDEN, NOTHING, TOO_FEW, TOO_MANY, until_submitted
+from selfplay.scripted.injector.past_planner import PastPlanner
 from selfplay.scripted.injector.sources import Sources
 from selfplay.scripted.injector.submit import hand_in
-from selfplay.scripted.injector.tree_planner import PastPlanner, TreePlanner
+from selfplay.scripted.injector.tree_planner import TreePlanner
 from selfplay.scripted.policy import Script
 from selfplay.scripted.tree_sitter.weaken import Method, SuiteFailure, choose_methods, weaken
 from selfplay.validators import Thresholds

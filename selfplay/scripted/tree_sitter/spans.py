@@ -9,18 +9,46 @@ from selfplay.scripted.edits.cuts import Cut
 from selfplay.syntax import Source
 from selfplay.syntax.source import first_line, last_line
 
+LINE = 80
+"""Bytes of a line that is joined, at most."""
+
 
 def replaced(source: Source, start: int, end: int, new: str, what: str) -> Cut:
-    """The bytes `start`..`end` replaced, as a cut of the whole lines they stand on; lines left blank go too."""
+    """The bytes `start`..`end` replaced, as a cut of the whole lines they stand on; lines left blank go too. What was
+    broken over several lines and fits into one now is joined."""
     data = source.data
     left = data.rfind(b"\n", 0, start) + 1
     right = data.find(b"\n", end)
     right = len(data) if right < 0 else right
+    if b"\n" in data[start:end] and b"\n" not in new.encode() and (joined := _joined(data, start, end, new)):
+        start, end, new, left, right = joined
     first = bisect_right(source.starts, left)
     last = first + data.count(b"\n", left, right)
     text = (data[left:start] + new.encode() + data[end:right]).decode("utf-8", "surrogateescape")
     lines = text.split("\n")
     return Cut(first, last, tuple(line.rstrip() for line in lines) if text.strip() else (), what)
+
+
+def _joined(data: bytes, start: int, end: int, new: str) -> tuple[int, int, str, int, int] | None:
+    """The replacement made larger by the line break before it, and by that before the last step of a chain: start, end,
+    new text, and the bounds of the lines. None where nothing is to be joined, or the line would get long."""
+    left = data.rfind(b"\n", 0, start) + 1
+    above = data.rfind(b"\n", 0, max(0, left - 1)) + 1
+    opened = data[above : left - 1].rstrip() if left else b""
+    begins = left
+    if not data[left:start].strip() and opened.endswith((b"=", b"=>", b" (", b"return", b":")) and opened.strip():
+        glue = "" if opened.endswith(b"(") else " "
+        start, new, begins = above + len(opened), glue + new, above
+    right = data.find(b"\n", end)
+    right = len(data) if right < 0 else right
+    below = data.find(b"\n", right + 1)
+    below = len(data) if below < 0 else below
+    step, after = data[right + 1 : below], data[below + 1 : below + 200].lstrip()
+    if not data[end:right].strip() and step.lstrip().startswith(b".") and not after.startswith(b"."):
+        new, end, right = new + step.strip().decode("utf-8", "surrogateescape"), below, below
+    if (begins, right) == (left, data.find(b"\n", end)) or len(data[begins:start]) + len(new) > LINE:
+        return None
+    return start, end, new, begins, right
 
 
 def without(source: Source, nodes: Sequence[Node], what: str) -> Cut | None:
@@ -38,13 +66,19 @@ def without(source: Source, nodes: Sequence[Node], what: str) -> Cut | None:
         above = holder.prev_named_sibling  # of a Go block, whose first comments stand before its statements
     while above is not None and above.type == "comment" and _describes(above, start, source) and _alone(above, lines):
         start, above = first_line(above), above.prev_named_sibling
-    blank_above = start > 1 and not lines[start - 2].strip()
-    opens = start > 1 and lines[start - 2].rstrip().endswith((b"{", b"("))
-    if end < len(lines) and not lines[end].strip() and (blank_above or opens):
-        end += 1
-    elif blank_above and end < len(lines) and lines[end].strip()[:1] in (b"}", b")"):
-        start -= 1
+    start, end = closed_up(lines, start, end)
     return Cut(start, min(end, len(lines)), (), what)
+
+
+def closed_up(lines: Sequence[bytes], start: int, end: int) -> tuple[int, int]:
+    """The lines that go, with a blank one that would be doubled, or stand at the edge of a block."""
+    blank_above = start > 1 and not lines[start - 2].strip()
+    opens = start == 1 or lines[start - 2].rstrip().endswith((b"{", b"("))
+    if end < len(lines) and not lines[end].strip() and (blank_above or opens):
+        return start, end + 1
+    if blank_above and end < len(lines) and lines[end].strip()[:1] in (b"}", b")"):
+        return start - 1, end
+    return start, end
 
 
 def element(source: Source, node: Node) -> tuple[int, int]:

@@ -1,5 +1,6 @@
 """What the injector tries in a language without a survey: which functions, and which past changes."""
 
+import itertools
 import random
 import subprocess
 from collections.abc import Generator
@@ -14,9 +15,10 @@ from selfplay.repository import Suite
 from selfplay.roles.injector.task import InjectorTask, Strategy
 from selfplay.scripted.edits.cuts import PlantedChange
 from selfplay.scripted.injector.impossible import impossible
+from selfplay.scripted.injector.past_planner import PastPlanner
 from selfplay.scripted.injector.repository_knowledge import known_of
 from selfplay.scripted.injector.sources import Sources, read_sources
-from selfplay.scripted.injector.tree_planner import PastPlanner, TreePlanner
+from selfplay.scripted.injector.tree_planner import TreePlanner
 from selfplay.scripted.injector.trial import Ran, _failures
 from selfplay.scripted.policy import Stuck
 
@@ -86,7 +88,7 @@ def test_the_product_is_read_and_what_tests_name_comes_first(tmp_path: Path) -> 
     assert sources.unparsed == {"broken.go": "a syntax error in go"}
     for number in range(4):
         planner = TreePlanner(_task("direct", number), sources, random.Random(number))
-        assert planner.waiting[0].name == "Sum"
+        assert planner.waiting[0][0].name == "Sum"
 
 
 def test_a_change_of_one_function_by_each_strategy(tmp_path: Path) -> None:
@@ -94,6 +96,31 @@ def test_a_change_of_one_function_by_each_strategy(tmp_path: Path) -> None:
     for strategy in ("direct", "removal"):
         (change,) = _proposed(TreePlanner(_task(strategy), sources, random.Random(1)).propose(), tmp_path)  # type: ignore[arg-type]
         assert isinstance(change, PlantedChange) and change.path == "shop.go" and change.what
+
+
+def test_a_removal_leaves_out_special_cases_first(tmp_path: Path) -> None:
+    sources = read_sources(_tree(tmp_path), "go")
+    for number in range(6):
+        planner = TreePlanner(_task("removal", number), sources, random.Random(number))
+        (change,) = _proposed(planner.propose(), tmp_path)
+        assert change.what == "removed a condition" and "if item < 0" not in (change.after or ""), change.after
+
+
+def test_episodes_on_a_small_repository_do_not_all_end_at_its_longest_function(tmp_path: Path) -> None:
+    guard = "\tif a[{n}] < 0 {{\n{body}\t}}\n"
+    code = "package shop\n"
+    for n in range(24):
+        body = "".join(f"\t\ta[{line}] = {n}\n" for line in range(n % 8))
+        code += f"\nfunc F{n}(a []int) int {{\n{guard.format(n=n, body=body)}\ta[0]++\n\ta[1]--\n" + "\ta[2]++\n" * 9
+        code += "\treturn len(a)\n}\n"
+    sources = read_sources(_tree(tmp_path, {"shop.go": code, "shop_test.go": TEST}), "go")
+    made: dict[int, set[str]] = {0: set(), 7: set()}
+    for number, least in itertools.product(range(16), made):
+        planner = TreePlanner(_task("removal", number), sources, random.Random(number))
+        planner.least = least or planner.least
+        (change,) = _proposed(planner.propose(), tmp_path)
+        made[least].add(change.after)
+    assert len(made[0]) > len(made[7])  # ten and eight of sixteen: each episode draws its own least size
 
 
 def test_the_same_seed_proposes_the_same(tmp_path: Path) -> None:

@@ -162,7 +162,7 @@ def test_documentation_goes_with_its_function() -> None:
     caller = "function f(x) {\n  go(x);\n  isOpen(x);\n}\nf();\n"
     text = f"/** Is it open?\n */\n\nfunction isOpen(x) {{\n  return x;\n}}\n\n{caller}"
     change = made("a.js", "javascript", text, [Cut(10, 10)])
-    assert change is not None and change.after == "\nfunction f(x) {\n  go(x);\n}\nf();\n"
+    assert change is not None and change.after == "function f(x) {\n  go(x);\n}\nf();\n"
 
 
 def test_error_handling_leaves_its_body_where_it_stood() -> None:
@@ -172,3 +172,68 @@ def test_error_handling_leaves_its_body_where_it_stood() -> None:
 
 def test_a_whole_body_is_no_removal() -> None:
     assert made("a.js", "javascript", "function f(x) {\n  go(x);\n}\nf(1);\n", [Cut(2, 2)]) is None
+
+
+def test_a_special_case_is_told_by_its_form() -> None:
+    kinds = {cut.what for cut in _proposed("shop.js", "removal") if cut.case}
+    assert {"removed a condition", "removed an else branch", "removed error handling", "removed a choice"} <= kinds
+    plain = {cut.what for cut in _proposed("shop.js", "removal") if not cut.case}
+    assert {"removed a loop", "removed a statement"} <= plain and not plain & {"removed a choice", "removed a step"}
+
+
+@pytest.mark.parametrize(
+    ("before", "special"),
+    [
+        ("const found = find(x);\n  ", True),  # it is made for the condition
+        ("const other = find(x);\n  ", False),  # what follows reads it
+        ("box.found = find(x);\n  ", False),
+    ],
+)
+def test_what_is_set_for_a_condition_goes_with_it(before: str, special: bool) -> None:
+    text = f"function f(x, box) {{\n  {before}if (found) {{\n    return 1;\n  }}\n  go(other);\n  return 2;\n}}\n"
+    source = parse("javascript", text)
+    (function,) = source.functions()
+    (cut,) = [cut for cut in removal_cuts(source, function) if (cut.start, cut.end) == (2, 5)]
+    assert bool(cut.case) is special
+
+
+def test_a_case_goes_with_the_labels_that_share_its_code() -> None:
+    cases = "    case 1:\n    case 2:\n      return 3;\n    default:\n      return 4;\n"
+    text = f"function f(x) {{\n  switch (x) {{\n{cases}  }}\n}}\n"
+    source = parse("javascript", text)
+    (function,) = source.functions()
+    cases = [(cut.start, cut.end) for cut in removal_cuts(source, function) if cut.what == "removed a case"]
+    assert cases == [(3, 3), (3, 5)]  # one label alone, or both with what they do; never the default
+
+
+def test_a_step_with_the_code_of_a_function_is_no_step() -> None:
+    text = "function f(s) {\n  go(s);\n  return s.replace(/a/, (x) => {{\n    return x;\n  }}).trim();\n}\n".replace(
+        "{{", "{"
+    )
+    source = parse("javascript", text.replace("}}", "}"))
+    (function, _) = source.functions()
+    steps = [cut for cut in removal_cuts(source, function) if cut.what == "removed a step"]
+    assert (len(steps) == 1 and steps[0].lines == ("  })",)) or "trim" not in "".join(steps[0].lines)
+
+
+def test_what_fits_into_one_line_is_joined() -> None:
+    text = "function f(a) {\n  go(a);\n  const b =\n    a.first ??\n    (a.second && a.third);\n  return b;\n}\n"
+    source = parse("javascript", text)
+    (function,) = source.functions()
+    lines = {cut.lines for cut in removal_cuts(source, function) if cut.what == "removed a condition"}
+    assert ("  const b = a.first;",) in lines and ("    a.second);",) not in lines
+
+
+def test_no_blank_line_is_left_at_the_edge_of_a_block() -> None:
+    guards = "  if (a) {\n    return 1;\n  }\n  if (!a.b) {\n    return 2;\n  }\n"
+    text = f"function f(a) {{\n{guards}\n  go(a);\n  return 3;\n}}\n"
+    change = made("a.js", "javascript", text, [Cut(2, 4), Cut(5, 7)])
+    assert change is not None and change.after == "function f(a) {\n  go(a);\n  return 3;\n}\n"
+
+
+def test_the_lines_of_two_far_changes_of_a_long_file_are_two_cuts() -> None:
+    lines = [f"const name{n} = {n};" for n in range(1500)]
+    text = "\n".join([*lines, "function f(a) {", "  go(a);", "  name7(a);", "  return a;", "}", "f(name0);", ""])
+    read = "\n".join(f"go(name{n});" for n in range(1, 1500) if n != 7)
+    change = made("a.js", "javascript", f"{text}{read}\n", [Cut(1503, 1503)])
+    assert change is not None and change.size == 2 and len(change.cuts) == 2
