@@ -11,6 +11,13 @@ from typing import Any
 MAX_PATH = 4096
 """The longest path on Linux, in characters."""
 _PARSING = threading.Lock()
+MOST_PARTS = 200
+"""Parts of a dotted name; a statement `import a.b.c` has few."""
+_LETTERS = bytes(range(128)) + b"a" * 128
+_GAP = r"[ \t\f]*+(?:\\\r?\n[ \t\f]*+)*+"
+_DOTTED = re.compile(rf"(?<![\w.])\.*+(?:\w++{_GAP}\.{_GAP}){{{MOST_PARTS}}}")
+"""A longer dotted name. CPython 3.11 joins the parts of an imported one anew at each dot and keeps every result until
+the parse ends: 200 kB take 10 GB."""
 
 
 def encode(text: str) -> bytes:
@@ -37,7 +44,8 @@ def well_formed(text: str) -> str:
 def syntax_tree(text: str | bytes, mode: str = "exec") -> Any:
     """`ast.parse`, one thread at a time: CPython 3.11 counts recursion for all threads together, and fails with a
     SystemError when two threads parse at once. Raises `ValueError`, or `SyntaxError`, also when the code is nested too
-    deeply for the parser."""
+    deeply for the parser, or holds a name of too many parts."""
+    _refuse_long_names(text)
     with _PARSING:
         try:
             return ast.parse(text, mode=mode)
@@ -48,6 +56,7 @@ def syntax_tree(text: str | bytes, mode: str = "exec") -> Any:
 def symbol_table(text: str) -> symtable.SymbolTable:
     """The symbol table of a Python source: the names that each scope binds and reads. The compiler builds it, in time
     that grows only with the length of the text. Raises what `syntax_tree` raises."""
+    _refuse_long_names(text)
     with _PARSING:
         try:
             return symtable.symtable(text, "<source>", "exec")
@@ -55,10 +64,24 @@ def symbol_table(text: str) -> symtable.SymbolTable:
             raise SyntaxError("the code is nested too deeply") from error
 
 
+def _refuse_long_names(text: str | bytes) -> None:
+    """Raises `SyntaxError`. In bytes of any encoding that Python reads, dots and blanks are those of ASCII, and every
+    other byte may be part of a name."""
+    read = text if isinstance(text, str) else text.translate(_LETTERS).decode("ascii")
+    if read.count(".") >= MOST_PARTS and _DOTTED.search(read):
+        raise SyntaxError(f"a name has more than {MOST_PARTS} parts")
+
+
 def printable(text: str) -> str:
     """The text without characters that control a terminal: control and invisible characters become U+FFFD, line ends
     stay."""
     return "\n".join(line if line.isprintable() else _without_controls(line) for line in text.split("\n"))
+
+
+def told(text: str) -> str:
+    """The text as a message of ours on a terminal: `printable`, and every line but the first a step to the right, so
+    that a line end in a stranger's text begins no line that looks like ours."""
+    return printable(text).replace("\n", "\n  ")
 
 
 def _without_controls(line: str) -> str:

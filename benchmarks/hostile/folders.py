@@ -1,5 +1,6 @@
 """Links, pipes and others in the place of a run's own files and folders, and sources that are not to be fetched."""
 
+import os
 import shutil
 from collections.abc import Iterator
 
@@ -11,6 +12,11 @@ def many_folders(place: Place) -> None:
     (place.run / "curriculum.sqlite").unlink()
     for number in range(21_000):
         (place.run / "bugs" / f"b{number}").mkdir()
+
+
+def many_originals(place: Place) -> None:
+    for number in range(200_000):
+        os.mknod(place.run / f"original-{number}")
 
 
 def strange_names(place: Place) -> None:
@@ -39,10 +45,13 @@ def folders() -> Iterator[Case]:
     yield Case("a log of 1 TB", sparse("curriculum.sqlite-wal", 1 << 40, "run"), POOL)
     yield Case("a lock that is a link", instead(".lock", link("made"), "run"), POOL)
     yield Case("a lock that is a pipe", instead(".lock", pipe, "run"), POOL)
+    lists = b'{"x":[' + b",".join([b"[]"] * 249_000) + b"]}\n"
+    yield Case("30 MB of a training's figures", written("metrics.jsonl", lists * 40, "run"), POOL[:1])
     for name in ("staging", "trajectories", "attempts", "bugs", "original"):
         yield Case(f"{name} is a link", instead(name, link("kept"), "run"), POOL)
     yield Case("a bug that is a link", instead("", link("kept"), "bug"), POOL[1:2], POOL[:1])
     yield Case("21,000 folders", many_folders, POOL[1:2])
+    yield Case("200,000 originals", many_originals, POOL)
     yield Case("names that control a terminal", strange_names, POOL[1:2])
     yield Case("the source is this machine", without_original("{outside}"), RUNNING)
     yield Case("the source is a URL", without_original("http://127.0.0.1:9/x.git"), RUNNING)

@@ -98,6 +98,7 @@ def arguments(command: str, place: Place) -> list[object]:
         "solve": ["solve", place.run, "--policy", "empty", "--attempts", 1, "--workers", 1],
         "demonstrate": ["trajectories", "demonstrate", place.run, "--workers", 1],
         "report": ["report", place.run, "--out", place.outside.with_name("page.html")],
+        "dataset": ["export", place.run, "--out", place.outside.with_name("dataset")],
         "export": [
             "trajectories",
             "export",

@@ -3,13 +3,14 @@
 import logging
 import re
 import sys
+import traceback
 
 from selfplay.cli import curriculum, solve, evaluate, credit, bugs, export, logs, importing, show, report, trajectories  # noqa: F401  # isort: skip  (as --help shows them)
 from selfplay.cli import sft, learn, train, serve_env, model, image, machine  # noqa: F401  # isort: skip
 from selfplay.cli.app import app, handle_sigterm
 from selfplay.cli.failures import explained
 from selfplay.formatting import shortened
-from selfplay.plain_text import printable
+from selfplay.plain_text import told
 
 __all__ = ["app", "main"]
 LONGEST = 1000
@@ -23,10 +24,11 @@ def main() -> None:
         app()
     except Exception as error:
         known = explained(error)
-        if known is None:
-            raise
+        if known is None:  # a fault of ours; its text may be a stranger's
+            print(told(traceback.format_exc()), file=sys.stderr)
+            sys.exit(1)
         logging.getLogger(__name__).info("where it came from", exc_info=error)
-        print(f"selfplay: {printable(_bounded(str(known)))}", file=sys.stderr)
+        print(f"selfplay: {told(_bounded(str(known)))}", file=sys.stderr)
         sys.exit(2)
 
 

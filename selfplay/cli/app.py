@@ -13,6 +13,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from selfplay.plain_text import told
 from selfplay.version import VERSION
 
 INTERRUPTED = 130
@@ -117,8 +118,13 @@ def _options(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    logging.basicConfig(
-        level=logging.INFO if verbose else logging.ERROR,
-        format="%(levelname)s %(name)s: %(message)s",
-        stream=sys.stderr,
-    )
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_LogLines("%(levelname)s %(name)s: %(message)s"))
+    logging.basicConfig(level=logging.INFO if verbose else logging.ERROR, handlers=[handler])
+
+
+class _LogLines(logging.Formatter):
+    """Log lines whose text, and whose errors' text, may be a stranger's."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return told(super().format(record))

@@ -41,9 +41,9 @@ def print_json(value: Any) -> None:
 
 def print_page(page: "RenderableType") -> None:
     """A page for people."""
-    from rich.console import Console
+    from selfplay.report.console import SafeConsole
 
-    class Pages(Console):
+    class Pages(SafeConsole):
         def on_broken_pipe(self) -> None:
             reader_gone()
 

@@ -30,9 +30,10 @@ def report(
         _serve(run_dir, PORT if port is None else port)
         return
     from selfplay.commands.report import ReportOrder, write_report
+    from selfplay.curriculum.reading_memory import bounded_memory
     from selfplay.report.progress import LiveWatcher
 
-    with LiveWatcher("writing the page") as watcher:
+    with bounded_memory([run_dir]), LiveWatcher("writing the page") as watcher:
         file = write_report(ReportOrder(run_dir, out, (size or 15) * MB), watcher.say)
     print_line(f"{file} ({file.stat().st_size / MB:.1f} MB): open it in a browser")
 

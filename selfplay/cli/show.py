@@ -23,11 +23,13 @@ def show(
     figures, and the steps of its training. For a trajectory: every call and its result. Nothing is changed, and the run
     may still be running."""
     from selfplay.commands.show import look
+    from selfplay.curriculum.reading_memory import bounded_memory
     from selfplay.report.progress import LiveWatcher
 
-    with LiveWatcher():
-        seen = look(path)
-    print_either(as_json, seen.to_json(), lambda: page_of(seen, path))
+    with bounded_memory([path]):
+        with LiveWatcher():
+            seen = look(path)
+        print_either(as_json, seen.to_json(), lambda: page_of(seen, path))
 
 
 def page_of(seen: "Seen", path: Path) -> "RenderableType":

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from selfplay.plain_text import printable
+from selfplay.plain_text import told
 
 if TYPE_CHECKING:
     from selfplay.curriculum.trust import Wish
@@ -42,5 +42,5 @@ def trusted(path: Path, trust: bool) -> bool:
 
 def asked(wish: "Wish") -> bool:
     """Whether the user says yes."""
-    print(f"selfplay: {printable(wish.words())}", file=sys.stderr)
+    print(f"selfplay: {told(wish.words())}", file=sys.stderr)
     return typer.confirm("Allow it, now and later?", default=False, err=True)

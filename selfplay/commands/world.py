@@ -8,6 +8,7 @@ from selfplay.curriculum import CurriculumError
 from selfplay.curriculum.stored_bugs import prepared_for, read_bug
 from selfplay.export.writing import new_folder
 from selfplay.oracle.world import open_world
+from selfplay.plain_text import encode
 from selfplay.repository.errors import BadStream
 from selfplay.repository.files.tree_files import bring_tree_out, commit_here
 from selfplay.roles.solver import SOLVER
@@ -53,7 +54,7 @@ def hand_out(folder: Path, out: Path, backend: Backend, *, trust: bool = False) 
                     raise CurriculumError(f"the world of {bug.id} cannot be handed out: {error.message}") from error
             commit_here(staging / TREE)
             told = SOLVER.prompt(SolverTask(bug.id, ready.specification, statement=ready.statement))
-            (staging / PROMPT).write_text(told.replace(WORKDIR, f"./{TREE}") + "\n")
+            (staging / PROMPT).write_bytes(encode(told.replace(WORKDIR, f"./{TREE}") + "\n"))
             (staging / DIFF).write_text(MAKE_DIFF)
             (staging / DIFF).chmod(0o755)
 

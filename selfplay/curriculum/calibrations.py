@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from selfplay.artifact.files import write_atomically
-from selfplay.artifact.reading import UntrustedDataError, read_below
+from selfplay.artifact.reading import UntrustedDataError, opened_below
 from selfplay.curriculum.trust import seal, sealed
 from selfplay.oracle import calibration
 from selfplay.oracle.calibrate import calibrate
@@ -86,7 +86,10 @@ def calibration_key(task: Task, oracle: Oracle, limits: Limits, backend: Backend
 def read_calibration(folder: Path, key: str) -> Stored | None:
     """The stored calibration under this key; None if there is none or it cannot be read."""
     try:
-        data = read_below(folder, CALIBRATION_FILE, MOST_BYTES)
+        with opened_below(folder, CALIBRATION_FILE, MOST_BYTES) as stream:
+            if not _SEALED.match(head := stream.read(_LENGTH)):
+                return None  # before the rest takes memory
+            data = head + stream.read(MOST_BYTES)
         said, rest = _SEALED.match(data), memoryview(data)[_LENGTH:]
         if said is None or not sealed(rest, said[1].decode()):
             return None

@@ -11,7 +11,7 @@ from typing import get_args
 
 from selfplay.curriculum.lost import PLAYED_AGAIN
 from selfplay.curriculum.records import MOST_COUNT, MOST_SECONDS, CurriculumError, Status
-from selfplay.curriculum.untrusted_sqlite import NOT, our_tables
+from selfplay.curriculum.untrusted_schema import NOT, our_tables
 
 AHEAD = 10_000
 """How far an episode's number may be beyond the count of its repository's episodes: those in between are running, or

@@ -26,12 +26,14 @@ from selfplay.curriculum.records import CurriculumError
 from selfplay.curriculum.schema import prepare_schema
 from selfplay.curriculum.store import Curriculum
 from selfplay.curriculum.trust import is_own, remember_run, times
+from selfplay.curriculum.untrusted_schema import refuse_strange_schema
 from selfplay.curriculum.untrusted_sqlite import (
     DATABASE,
     LARGER,
+    OF_STRANGERS,
+    SECONDS,
     DatabaseBounds,
     harden,
-    refuse_strange_schema,
     refuse_too_much,
     within,
 )
@@ -118,7 +120,7 @@ def read_pool(folder: Path) -> Iterator[Curriculum]:
 def _look_through(database: sqlite3.Connection, path: Path, own: bool) -> None:
     """Bring the database up to this version, and raise `CurriculumError` for one that is not a pool."""
     harden(database)
-    with within(database):
+    with within(database, SECONDS if own else OF_STRANGERS):
         refuse_strange_schema(database, path)
         prepare_schema(database, path)
         refuse_broken(database, path)

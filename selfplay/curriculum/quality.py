@@ -16,7 +16,7 @@ from typing import Any
 
 from selfplay import patches
 from selfplay.patches.changes import changes
-from selfplay.patches.functions import PatchedFunction, function_at
+from selfplay.patches.functions import PatchedFunction, functions_at
 from selfplay.patches.functions import functions as defined
 from selfplay.plain_text import shown
 
@@ -93,7 +93,7 @@ def touched_functions(
         spans = functions(home + section.path)
         for hunk in section.hunks:
             lines = {line for change in changes(hunk) for line in change.lines}
-            names = {function_at(spans, line) for line in lines} if spans else {hunk.section.strip()}
+            names = functions_at(spans, lines) if spans else {hunk.section.strip()}
             found |= {f"{home}{shown(section.path)}::{shown(name)}" for name in names}
     return frozenset(found)
 

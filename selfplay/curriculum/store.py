@@ -149,7 +149,7 @@ class Curriculum:
         """Name -> its facts, in the order in which the repositories were added."""
         rows = self._db.execute("SELECT name, facts FROM repositories ORDER BY rowid")
         try:
-            return {name: parse_json(facts.encode(), "the facts of a repository") for name, facts in rows.fetchall()}
+            return {name: _facts(text) for name, text in rows.fetchall()}
         except (UntrustedDataError, UnicodeEncodeError) as error:
             raise CurriculumError(f"a repository of {self.folder} is damaged: {error}", DAMAGED) from error
 
@@ -175,3 +175,10 @@ def _as_recorded(value: Any, recorded: Any) -> Any:
     if isinstance(value, dict) and isinstance(recorded, dict):
         return {name: value.get(name) for name in recorded}
     return value
+
+
+def _facts(text: str) -> dict[str, Any]:
+    found = parse_json(text.encode(), "the facts of a repository")
+    if not isinstance(found, dict):
+        raise UntrustedDataError("its facts are no object")
+    return found

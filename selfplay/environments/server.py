@@ -5,9 +5,11 @@ Each request has its own thread; sessions run on the event loop that opened them
 """
 
 import asyncio
+import contextlib
 import hmac
 import json
 import os
+import re
 import secrets
 import threading
 from collections.abc import AsyncIterator
@@ -114,6 +116,9 @@ def _step(found: Told | SessionResult) -> dict[str, Any]:
     return {"messages": [{"role": one.role, "content": one.content} for one in found.messages], "result": None}
 
 
+LENGTH = re.compile(r"[0-9]{1,9}")
+
+
 class _Handler(BaseHTTPRequestHandler):
     timeout = READING
     _body = b""
@@ -125,6 +130,10 @@ class _Handler(BaseHTTPRequestHandler):
         return self._body
 
     def respond(self) -> None:
+        with contextlib.suppress(ConnectionError, TimeoutError):  # a client that hung up
+            self._respond()
+
+    def _respond(self) -> None:
         try:
             self._body = self._read()
             status, answer = 200, self.answer()
@@ -145,8 +154,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _read(self) -> bytes:
         length = self.headers.get("Content-Length", "0")
-        if not length.isdigit() or int(length) > MOST_BODY:
-            raise EnvironmentRefused(f"a request of {length} bytes", f"The limit is {MOST_BODY}.")
+        if not LENGTH.fullmatch(length) or int(length) > MOST_BODY:
+            raise EnvironmentRefused(f"a request of {length[:20]!r} bytes", f"The limit is {MOST_BODY}.")
         return self.rfile.read(int(length))
 
     def log_message(self, format: str, *args: Any) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from selfplay.artifact.decoding import parse_json
-from selfplay.artifact.reading import MIB, UntrustedDataError, opened_named
+from selfplay.artifact.reading import MIB, UntrustedDataError, listed_below, opened_named
 from selfplay.errors import SelfplayError
 
 MOST_ROWS = 100_000
@@ -59,8 +59,9 @@ def _row(name: str, value: Any, fault: str, beside: Path) -> DatasetRow:
 
 def _files(path: Path) -> list[Path]:
     if path.is_dir():
-        found = [file for ending in ENDINGS for file in sorted(path.glob(f"*{ending}")) if file.is_file()]
-        return found or sorted(file for file in (path / "data").glob("*.parquet") if file.is_file())
+        found = [path / name for ending in ENDINGS for name in listed_below(path) if name.endswith(ending)]
+        found = found or [path / "data" / name for name in listed_below(path, "data") if name.endswith(".parquet")]
+        return [file for file in found if file.is_file()]
     if not path.exists():
         raise ImportRefused(f"{path} does not exist", "Name a file or a folder of this machine: nothing is downloaded.")
     if path.suffix not in ENDINGS:
@@ -110,7 +111,7 @@ def _parquet(file: Path) -> Iterator[tuple[int, Any, str]]:
             if any(group.total_byte_size > MOST_GROUP for group in groups):
                 raise ImportRefused(f"{file} has larger row groups than {MOST_GROUP // MIB} MiB", "Write smaller ones.")
             number = 0
-            for batch in table.iter_batches(batch_size=8):
+            for batch in table.iter_batches(batch_size=1):
                 for at in range(batch.num_rows):
                     number += 1
                     if (size := batch.slice(at, 1).nbytes) > MOST_LINE:

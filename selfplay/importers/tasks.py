@@ -143,9 +143,10 @@ def _foreign(row: DatasetRow, columns: Columns, form: str) -> ImportedTask:
         "test_files": "".join(f"{path}\n" for path in files),
         "test_parser": PARSER, "bug_inject": inject, "test_weaken": weaken,
     })  # fmt: skip
+    failing = set(columns.fail_to_pass)
     return ImportedTask(
         row, form, columns.instance_id, artifact, unique(columns.fail_to_pass),
-        unique(tuple(test for test in columns.pass_to_pass if test not in set(columns.fail_to_pass))),
+        unique(tuple(test for test in columns.pass_to_pass if test not in failing)),
         columns.problem_statement.strip() or in_words(columns.fail_to_pass), _environment(columns),
         repo=columns.repo, commit=commit,
         diffs=tuple(diff for diff in (columns.patch, columns.test_patch) if diff.strip()) if fixed else (),

@@ -14,7 +14,9 @@ from pathlib import Path
 from typing import Any, cast
 
 from selfplay.curriculum.database_errors import hint, said
-from selfplay.curriculum.untrusted_sqlite import LEDGER, harden
+from selfplay.curriculum.records import CurriculumError
+from selfplay.curriculum.untrusted_schema import refuse_other_tables
+from selfplay.curriculum.untrusted_sqlite import LEDGER, harden, within
 from selfplay.loop.errors import TrainingError
 from selfplay.loop.schedule import Injected
 from selfplay.loop.step_record import StepRecord
@@ -176,10 +178,12 @@ def _read(text: str) -> Any:
 
 
 def _refuse_strange(database: sqlite3.Connection, path: Path) -> None:
-    """Refuses triggers, views and unknown tables: the run's folder is untrusted."""
-    found = {(kind, name) for kind, name in database.execute("SELECT type, name FROM sqlite_master WHERE sql NOT NULL")}
-    if found - {("table", name) for name in ("settings", "steps", "benched")}:
-        raise TrainingError(f"{path} contains tables that selfplay did not create", "Remove it, or give another --out.")
+    """Refuses all that `SCHEMA` does not make: the run's folder is untrusted."""
+    try:
+        with within(database):
+            refuse_other_tables(database, path, SCHEMA)
+    except CurriculumError as error:
+        raise TrainingError(error.message, "Remove it, or give another --out.") from error
 
 
 @contextmanager
@@ -191,14 +195,14 @@ def open_ledger(folder: Path) -> Iterator[Ledger]:
     try:
         with closing(sqlite3.connect(path, isolation_level="IMMEDIATE")) as database:
             harden(database)
-            _refuse_strange(database, path)
-            database.execute("PRAGMA journal_mode = WAL")
-            database.execute("PRAGMA synchronous = FULL")
             found = int(database.execute("PRAGMA user_version").fetchone()[0])
             if found > VERSION:
                 raise TrainingError(f"{path} was made by a later version of selfplay", "Upgrade selfplay.")
             if 0 < found < VERSION:
                 raise TrainingError(f"{path} was made by an earlier version of selfplay", "Give another --out.")
+            _refuse_strange(database, path)
+            database.execute("PRAGMA journal_mode = WAL")
+            database.execute("PRAGMA synchronous = FULL")
             with database:
                 for statement in SCHEMA.split(";\n"):
                     database.execute(statement)

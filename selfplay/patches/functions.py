@@ -2,7 +2,8 @@
 
 import ast
 import re
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from selfplay.plain_text import syntax_tree
@@ -38,9 +39,18 @@ def functions(path: str, text: str) -> tuple[PatchedFunction, ...]:
         return ()
 
 
-def function_at(found: tuple[PatchedFunction, ...], line: int) -> str:
-    """The name of the innermost function that contains the line; empty if none does."""
-    return next((function.name for function in reversed(found) if function.holds(line)), "")
+def functions_at(found: Sequence[PatchedFunction], lines: Iterable[int]) -> set[str]:
+    """The names of the innermost functions that contain the lines; the empty one if none contains one of them. In time
+    that grows with both numbers, not with their product."""
+    names, around = set[str](), list[PatchedFunction]()
+    waiting = deque(sorted(found, key=lambda function: (function.first, -function.last)))
+    for line in sorted(lines):
+        while waiting and waiting[0].first <= line:
+            around.append(waiting.popleft())
+        while around and around[-1].last < line:
+            around.pop()
+        names.add(around[-1].name if around else "")
+    return names
 
 
 def find_tests(path: str, text: str) -> tuple[PatchedFunction, ...]:

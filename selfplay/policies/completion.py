@@ -8,8 +8,13 @@ from typing import Any
 
 from selfplay.agent.model import NativeCall, Reply, Sample, Usage
 from selfplay.plain_text import well_formed
+from selfplay.untrusted_json import count_values
 
 MOST_ID = 2**31 - 1
+MOST_COUNT = 10**12
+MOST_VALUES = 1_000_000
+DIGITS = 19
+"""Values in an answer, of which 32,000 tokens with their log-probabilities have some 400,000; digits of an integer."""
 
 
 @dataclass(frozen=True)
@@ -19,6 +24,20 @@ class Prices:
     fresh: float
     cached: float
     out: float
+
+
+def parsed(data: bytes) -> Any:
+    """An answer's JSON. Raises `ValueError` for anything else, for too many values and for integers that no field of
+    an answer has, and `RecursionError`."""
+    if count_values(data) > MOST_VALUES:
+        raise ValueError(f"it may hold more than {MOST_VALUES} values")
+    return json.loads(data, parse_int=_integer)
+
+
+def _integer(text: str) -> int:
+    if len(text) > DIGITS:
+        raise ValueError(f"a number of {len(text)} digits")
+    return int(text)
 
 
 def read_reply(body: object, retries: int, prices: Prices) -> Reply | None:
@@ -87,4 +106,4 @@ def _usage(body: object, retries: int, prices: Prices) -> Usage:
 
 
 def _count(value: object, name: str) -> int:
-    return max(0, _of(value, name, int) or 0)
+    return min(MOST_COUNT, max(0, _of(value, name, int) or 0))

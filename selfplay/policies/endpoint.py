@@ -17,7 +17,7 @@ import openai
 
 from selfplay.agent.model import ContextFull, Message, ModelError, Reply, Sampling
 from selfplay.plain_text import well_formed
-from selfplay.policies.completion import Prices, read_reply
+from selfplay.policies.completion import Prices, parsed, read_reply
 from selfplay.policies.option_types import Amount, Count, Seconds, Times
 from selfplay.policies.paced_client import PacedClient
 
@@ -32,6 +32,8 @@ CONTEXT_WORDS = (
 """What servers write, in lower case, if a conversation does not fit."""
 CHECK_SECONDS, CHECK_RETRIES = 60.0, 2
 """Time limit of the first short answer: the user waits for it."""
+MOST_SHOWN = 1_000
+"""Characters of an answer that is not JSON."""
 TOKEN_IDS = {"return_token_ids": True}
 
 
@@ -143,9 +145,9 @@ class Endpoint:
         try:
             raw = await self._client.chat.completions.with_raw_response.create(**request)
             try:
-                return raw.http_response.json(), raw.retries_taken
+                return parsed(raw.http_response.content), raw.retries_taken
             except (ValueError, RecursionError):
-                return raw.http_response.text, raw.retries_taken
+                return raw.http_response.text[:MOST_SHOWN], raw.retries_taken
         except openai.OpenAIError as error:
             raise self._explained(error) from error
 

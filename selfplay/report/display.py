@@ -11,11 +11,12 @@ import threading
 import time
 from typing import Protocol
 
-from rich.console import Console, RenderableType
+from rich.console import RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from selfplay.formatting import spoken
-from selfplay.plain_text import printable
+from selfplay.plain_text import told
+from selfplay.report.console import SafeConsole
 
 READER_GONE = 141
 """The exit code when the reader closed the pipe: 128 plus the number of SIGPIPE."""
@@ -54,16 +55,16 @@ class Bar:
     """A spinner and a bar below the lines, gone at the end."""
 
     def __init__(self) -> None:
-        columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-        self._bar = Progress(*columns, TimeElapsedColumn(), console=Console(stderr=True), transient=True)
+        columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn())
+        self._bar = Progress(*columns, TimeElapsedColumn(), console=SafeConsole(stderr=True), transient=True)
         self._task = self._bar.add_task("preparing", total=None)
         self._bar.start()
 
     def begin(self, doing: str, total: int | None) -> None:
-        self._bar.reset(self._task, total=total, description=doing)
+        self._bar.reset(self._task, total=total, description=told(doing))
 
     def line(self, text: str) -> None:
-        self._bar.console.print(printable(text), highlight=False, markup=False)
+        self._bar.console.print(told(text), highlight=False, markup=False)
 
     def page(self, page: RenderableType) -> None:
         self._bar.console.print(page)
@@ -118,7 +119,7 @@ class PlainLines:
 
     def _print(self, text: str) -> None:
         try:
-            print(printable(text), file=sys.stderr, flush=True)
+            self._write(text)
         except BrokenPipeError:  # the reader closed the pipe (`... |& head`): end as shell tools do
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
             sys.exit(READER_GONE)
@@ -131,6 +132,10 @@ class PlainLines:
                 if now - self._printed < self._gap:
                     continue
                 with contextlib.suppress(OSError):  # the command's own next line will report it
-                    print(f"{self._phase()}, {spoken(now - self._began)} so far", file=sys.stderr, flush=True)
+                    self._write(f"{self._phase()}, {spoken(now - self._began)} so far")
                 self._printed = now
                 self._gap = min(2 * self._gap, LONGEST_GAP)
+
+    def _write(self, text: str) -> None:
+        """The one place where text gets out: what is shown of a stranger's controls nothing."""
+        print(told(text), file=sys.stderr, flush=True)

@@ -30,7 +30,7 @@ def short(policy: str) -> str:
 
 def heading(title: str) -> RenderableType:
     """A line that begins a part of a page."""
-    return Constrain(Rule(title, align="left"), HEADING)
+    return Constrain(Rule(safe(title), align="left"), HEADING)
 
 
 def safe(value: object) -> Text:

@@ -138,7 +138,8 @@ def _log_kept(staging: Path, log: Path) -> Iterator[None]:
 
 
 def _history(folder: Path, source: ReadSource, workshop: Workshop, generated: list[str]) -> Path:
-    """The `.git` layer for this commit over this environment's tree; what `_make` took, if that tree was built now."""
+    """The `.git` layer for this commit over this environment's tree; what `_make` took, if that tree was built now. A
+    shallow clone has another one than a whole clone of the same commit."""
     taken, commit, owner = workshop.work / "history", source.found.commit, workshop.backend.owner()
 
     def make(staging: Path) -> None:
@@ -154,7 +155,7 @@ def _history(folder: Path, source: ReadSource, workshop: Workshop, generated: li
         layer.rmdir()
         give(staging, owner)
 
-    return build_once(folder / "histories" / commit, make, workshop.progress)
+    return build_once(folder / "histories" / f"{commit}-{source.found.past}", make, workshop.progress)
 
 
 def _mounted(prepared: Prepared, folder: Path, interpreter: Interpreter | None) -> Prepared:

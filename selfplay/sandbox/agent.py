@@ -35,7 +35,11 @@ LONGEST_WAIT = 3600.0
 SHORT_WAIT = 0.005
 REQUESTS, ANSWERS = 0, 1
 PR_SET_DUMPABLE = 4
+NO_CORE = 1
+"""Bytes of a core dump: too few for any, and the one value with which the kernel starts no handler (`core_pattern` with
+a pipe), which would be a program of the host's root."""
 FEW = {resource.RLIMIT_SIGPENDING: 1024, resource.RLIMIT_MSGQUEUE: 1 << 18, resource.RLIMIT_MEMLOCK: 1 << 20}
+FEW[resource.RLIMIT_CORE] = NO_CORE
 """Resources that the kernel counts for all processes of a user: pending signals (including timers), bytes of message
 queues, locked memory. Each sandbox gets little, because several may share a user."""
 
@@ -50,7 +54,7 @@ def set_dumpable(value: int) -> None:
 
 def restrict(processes: int, own: int, file_bytes: int, data_bytes: int, descriptors: int) -> None:
     """Resource limits of this process, which every command inherits and cannot raise. `own`: this process's threads."""
-    wanted = {resource.RLIMIT_CORE: 0, resource.RLIMIT_NOFILE: descriptors, resource.RLIMIT_FSIZE: file_bytes} | FEW
+    wanted = {resource.RLIMIT_NOFILE: descriptors, resource.RLIMIT_FSIZE: file_bytes} | FEW
     if processes:
         wanted[resource.RLIMIT_NPROC] = processes + own
     if data_bytes:

@@ -127,10 +127,10 @@ def read_only_system(programs: Programs) -> list[str]:
 
 
 def writable() -> list[str]:
-    """Every writable folder except the tree, all on the sized tmpfs."""
+    """Every writable folder except the tree, all on the sized tmpfs, and the sandbox's terminals."""
     places = {"shm": "/dev/shm", "tmp": "/tmp", "home": HOME}
     line = [word for name, place in places.items() for word in ("--bind", f"{SHELF}/{name}", place)]
-    return [*line, "--remount-ro", "/dev"]
+    return [*line, "--dev-bind", f"{SHELF}/pts", "/dev/pts", "--remount-ro", "/dev"]
 
 
 def tree(layers: int) -> list[str]:

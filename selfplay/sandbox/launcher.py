@@ -35,6 +35,8 @@ WRITABLE = ("upper", "work", "tmp", "shm", "home")
 INSIDE_ID = 1000
 REQUESTS, ANSWERS, ERRORS, SECCOMP_FD, AGENT_FD = 0, 1, 2, 100, 101
 CLONE_NEWNS, CLONE_NEWCGROUP = 0x20000, 0x2000000
+TERMINALS = "newinstance,ptmxmode=0666,mode=620,max=64"
+"""Pseudo-terminals of its own; those of all sandboxes together come out of one number of the machine's."""
 MS_NOSUID, MS_NODEV, MS_SLAVE = 0x2, 0x4, 0x80000
 MNT_DETACH = 2
 PER_USER = {"max_inotify_instances": b"32", "max_inotify_watches": b"8192"}
@@ -135,18 +137,15 @@ def prepare(request: dict[str, Any], space: int | None) -> None:
     if request["groups"]:
         enter_groups(request["groups"], request["agents"])
     call("unshare", CLONE_NEWNS)
-    mount(
-        "writable",
-        SHELF,
-        "tmpfs",
-        MS_NOSUID | MS_NODEV,
-        f"mode=755,size={request['disk_bytes']},nr_inodes={request['files']}",
-    )
+    size = f"mode=755,size={request['disk_bytes']},nr_inodes={request['files']}"
+    mount("writable", SHELF, "tmpfs", MS_NOSUID | MS_NODEV, size)
     writable = (*WRITABLE, *(f"folder.{number}" for number in range(request["folders"])))
     for name in writable:
         os.mkdir(f"{SHELF}/{name}")
     for name in ("tmp", "shm"):
         os.chmod(f"{SHELF}/{name}", 0o1777)
+    os.mkdir(f"{SHELF}/pts")
+    mount("pts", f"{SHELF}/pts", "devpts", MS_NOSUID, TERMINALS)
     sources = {name: HOST + source for name, source in request["sources"].items()}
     alone = show(sources, request["shared"], space)
     call("umount2", HOST.encode(), MNT_DETACH)

@@ -10,6 +10,9 @@ architecture (32-bit ones, for instance) would have other numbers, so they kill 
 Calls that slow a process down are refused if they affect the agent (process 1 inside), directly or as one of the user's
 processes. A command may use them on itself and its own children.
 
+Programs for sockets are refused, and asynchronous input and output of the old kind: both take from a sum that the
+kernel keeps for the whole machine (compiled filters, `fs.aio-max-nr`), and no group is charged for it.
+
 Sockets are allowed by family, not denied: vsock, for example, is not confined by a network namespace and reaches a
 hypervisor.
 """
@@ -24,9 +27,17 @@ from selfplay.sandbox.protocol import IsolationUnavailable
 
 LOAD, JUMP_EQUAL, JUMP_SET, JUMP_AT_LEAST, RETURN = 0x20, 0x15, 0x45, 0x35, 0x06
 ALLOW, KILL, ERRNO = 0x7FFF0000, 0x80000000, 0x00050000
-NUMBER, ARCHITECTURE, FIRST_ARGUMENT, SECOND_ARGUMENT = 0, 4, 16, 24  # offsets in struct seccomp_data, little endian
+NUMBER, ARCHITECTURE, FIRST_ARGUMENT, SECOND_ARGUMENT, THIRD_ARGUMENT = (
+    0,
+    4,
+    16,
+    24,
+    32,
+)  # offsets in struct seccomp_data, little endian
 NAMESPACE_FLAGS = 0x7E020080  # CLONE_NEW{NS,CGROUP,UTS,IPC,USER,PID,NET,TIME}
 TERMINAL_INPUT = (0x5412, 0x541C)  # TIOCSTI and TIOCLINUX can type into the user's terminal
+SOL_SOCKET = 1
+SOCKET_PROGRAMS = (26, 50, 51, 52)  # SO_ATTACH_FILTER, SO_ATTACH_BPF, SO_ATTACH_REUSEPORT_CBPF and _EBPF
 FAMILIES = (socket.AF_UNIX, socket.AF_INET, socket.AF_INET6, socket.AF_NETLINK)
 X32 = 0x40000000
 AGENT = 1  # its process number inside
@@ -76,6 +87,13 @@ def unless_agent(user: int) -> list[bytes]:
     ]
 
 
+def unless_program() -> list[bytes]:
+    """Refuse `level, option` arguments that attach a program to a socket."""
+    rest = if_argument(THIRD_ARGUMENT, SOCKET_PROGRAMS, errno.EPERM)
+    of_sockets = instruction(JUMP_EQUAL, SOL_SOCKET, 1, 0)
+    return [instruction(LOAD, SECOND_ARGUMENT), of_sockets, instruction(RETURN, ALLOW), *rest]
+
+
 def program(machine_name: str | None = None) -> bytes:
     """The filter for this machine, as `bwrap --seccomp` reads it. Raises `IsolationUnavailable` for an unknown
     machine."""
@@ -96,6 +114,7 @@ def program(machine_name: str | None = None) -> bytes:
         *on_call(call["socket"], unless_argument(FIRST_ARGUMENT, FAMILIES, errno.EAFNOSUPPORT)),
         *on_call(call["socketpair"], unless_argument(FIRST_ARGUMENT, FAMILIES, errno.EAFNOSUPPORT)),
         *on_call(call["ioctl"], if_argument(SECOND_ARGUMENT, TERMINAL_INPUT, errno.EPERM)),
+        *on_call(call["setsockopt"], unless_program()),
         # Only the limits of the calling process: those of pid 1 are set once, from outside.
         *on_call(call["prlimit64"], unless_argument(FIRST_ARGUMENT, (0,), errno.EPERM)),
         *on_call(call["setpriority"], unless_agent(PRIO_USER)),

@@ -20,6 +20,7 @@ sched_setparam     142 118
 sched_setscheduler 144 119
 setpriority        141 140
 socket      41 198
+setsockopt  54 208
 socketpair  53 199
 """
 
@@ -40,6 +41,7 @@ fsmount           432 432
 fsopen            430 430
 fspick            433 433
 init_module       175 105
+io_setup          206   0
 io_uring_enter    426 426
 io_uring_register 427 427
 io_uring_setup    425 425

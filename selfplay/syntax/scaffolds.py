@@ -38,7 +38,7 @@ _SETS = frozenset(["assignment_expression", "augmented_assignment_expression", "
 Role = Literal["set", "fill", "given", "read"]
 
 
-class Standing(NamedTuple):
+class LeftStanding(NamedTuple):
     """What stands in a function. `unfilled`: locals that it reads, and only ever sets to an empty value; `unspent`:
     what begins empty and is filled, never read; `moot`: conditions that change nothing, loops that end in their first
     turn, results of Go that are given to nobody, as source."""
@@ -60,15 +60,15 @@ def scaffolds(language: str, before: str, after: str) -> list[str]:
     return found
 
 
-def _new(name: str, old: Standing, new: Standing) -> Iterator[str]:
+def _new(name: str, old: LeftStanding, new: LeftStanding) -> Iterator[str]:
     yield from (f"{name} no longer sets {one}" for one in sorted(new.unfilled - old.unfilled))
     yield from (f"{name} fills {one} for nothing" for one in sorted(new.unspent - old.unspent))
     yield from (f"nothing depends on {one} in {name}" for one in sorted(new.moot - old.moot))
 
 
-def _standing(source: Source, function: Function) -> Standing:
+def _standing(source: Source, function: Function) -> LeftStanding:
     if function.node.end_byte - function.node.start_byte > MOST_CHARACTERS:
-        return Standing()
+        return LeftStanding()
     begun = _begun(source, function)
     roles = dict[str, set[Role]]()
     for node in walk(function.body):
@@ -81,7 +81,7 @@ def _standing(source: Source, function: Function) -> Standing:
         if roles.get(name) == {"read"} or (roles.get(name) == {"read", "given"} and not one.fillable)
     }  # fmt: skip
     unspent = {name for name in once if roles.get(name, set()) and roles[name] <= {"set", "fill"}}
-    return Standing(frozenset(unfilled), frozenset(unspent), frozenset(_moot(source, function)))
+    return LeftStanding(frozenset(unfilled), frozenset(unspent), frozenset(_moot(source, function)))
 
 
 class _Begun(NamedTuple):

@@ -14,6 +14,7 @@ Read in this order (about an hour):
     memory          returns freed memory to the system
     step            a batch -> one update: accumulation, one normaliser, clipping, AdamW, warm-up, refusal of NaN
     checkpoint      everything a run needs to resume, written atomically, read by any number of ranks
+    checkpoint_reader  a checkpoint's files as data: a stranger's pickle runs nothing
     identity        which model a checkpoint belongs to
     weights         exports a model's weights, for engines or as a Hugging Face folder
     sft_loop        supervised fine-tuning: epochs, held-out loss, early stop, resume

@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from pickle import UnpicklingError
 from typing import Any
 
 import torch
@@ -19,7 +20,8 @@ import torch.distributed as dist
 import torch.distributed.checkpoint as dcp
 from torch.distributed.checkpoint.state_dict import StateDictOptions, get_state_dict, set_state_dict
 
-from selfplay.artifact.reading import MIB, UntrustedDataError, read_named
+from selfplay.artifact.reading import MIB, UntrustedDataError, listed_below, read_named
+from selfplay.train.checkpoint_reader import DescriptionReader, ValuesAsData
 from selfplay.train.errors import TrainError
 from selfplay.train.identity import check_model, described
 from selfplay.train.lora import PART
@@ -30,6 +32,11 @@ FORMAT = 1
 ABOUT = "about.json"
 MOST_ABOUT = 16 * MIB
 """The most bytes of `about.json`."""
+UNREADABLE = (
+    OSError, ValueError, RuntimeError, EOFError, UnpicklingError, AttributeError, TypeError, KeyError, IndexError,
+    UntrustedDataError, dcp.api.CheckpointException,
+)  # fmt: skip
+"""What torch and the unpickler raise for files that are none of theirs."""
 REMOVE = "Remove that folder: the checkpoint before it is used then."
 
 
@@ -88,8 +95,9 @@ def load(trainer: Trainer, path: Path) -> dict[str, Any]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            dcp.load(state, checkpoint_id=path)
-    except (OSError, ValueError, RuntimeError, EOFError, dcp.api.CheckpointException) as error:
+            reader = DescriptionReader(path, {*about["files"]})
+            dcp.load(state, storage_reader=reader, planner=ValuesAsData())
+    except UNREADABLE as error:
         raise TrainError(f"{path} cannot be read: {_reason(error)}", REMOVE) from error
     set_state_dict(
         trainer.scorer,
@@ -108,8 +116,13 @@ def load(trainer: Trainer, path: Path) -> dict[str, Any]:
 
 def checkpoints(folder: Path) -> list[Path]:
     """The complete checkpoints, oldest first."""
-    found = [path for path in folder.glob("step-*") if path.name.removeprefix("step-").isdigit()]
-    return sorted(found, key=lambda path: int(path.name.removeprefix("step-")))
+    names = listed_below(folder) if folder.is_dir() else []
+    numbers = sorted(int(number) for name in names if (number := name.removeprefix("step-")) != name and _plain(number))
+    return [found for number in numbers if not (found := folder / f"step-{number}").is_symlink()]
+
+
+def _plain(number: str) -> bool:
+    return number.isascii() and number.isdigit() and len(number) < 10 and str(int(number)) == number
 
 
 def _state(trainer: Trainer) -> dict[str, Any]:
@@ -183,8 +196,10 @@ def _about(path: Path) -> dict[str, Any]:
         if version > FORMAT:
             raise TrainError(f"{path} was written by a later version (format {version})", "Update selfplay.")
         for name, size in files:
-            there = (path / name).stat().st_size
-            if there != size:
+            here = path / name
+            if "/" in name or here.is_symlink() or not here.is_file():
+                raise TrainError(f"{here} is no regular file of the checkpoint", REMOVE)
+            if (there := here.stat().st_size) != size:
                 raise TrainError(f"{path / name} has {there} bytes of {size}", REMOVE)
     except (OSError, UntrustedDataError, ValueError, KeyError, AttributeError, TypeError) as error:
         raise TrainError(f"{path} is not a whole checkpoint: {_reason(error)}", REMOVE) from error

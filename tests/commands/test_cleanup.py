@@ -67,3 +67,16 @@ def test_both_commands_do(selfplay: Command, calibrated: Path, shop: Path, tmp_p
         arguments = (shop, "--out", run, "--bugs", 4, "--seed", 3)
     assert selfplay(command, *arguments).code == 0
     assert not (run / ".original.4711").exists()
+
+
+def test_nothing_is_removed_through_a_link_on_the_way(tmp_path: Path) -> None:
+    home, run = tmp_path / "home" / "user", tmp_path / "run"
+    home.mkdir(parents=True)
+    (home / ".bashrc.original").write_text("kept")
+    (run / "attempts").mkdir(parents=True)
+    (run / "attempts" / "x").symlink_to(home.parent)
+    for place in ("bugs", "staging"):
+        (run / place).symlink_to(home.parent)
+    (run / "trajectories").symlink_to(home)
+    sweep(run)
+    assert (home / ".bashrc.original").read_text() == "kept"

@@ -1,5 +1,6 @@
 """The status of an answer: that of a refusal, and 500 for every other error, whatever fields it has."""
 
+import socket
 import threading
 from http.client import HTTPConnection
 from http.server import HTTPServer
@@ -8,7 +9,7 @@ from typing import Any
 import pytest
 
 from selfplay.environments.errors import Busy, EnvironmentRefused, NoTask
-from selfplay.environments.server import OURS, _Handler
+from selfplay.environments.server import MOST_BODY, OURS, _Handler
 from selfplay.errors import SelfplayError
 
 
@@ -36,3 +37,29 @@ def test_an_error_has_the_status_of_its_kind(error: SelfplayError, status: int) 
         assert (answer.status, type(error).__name__.encode() in answer.read()) == (status, True)
         connection.close()
         thread.join()
+
+
+@pytest.mark.parametrize("length", ["\xb2", "9" * 5000, "-1", "1e3", str(MOST_BODY + 1)])
+def test_a_length_that_is_none_is_refused(length: str) -> None:
+    with HTTPServer(("127.0.0.1", 0), _Handler) as server:
+        thread = threading.Thread(target=server.handle_request)
+        thread.start()
+        with socket.create_connection(("127.0.0.1", server.server_port), timeout=10) as client:
+            client.sendall(f"POST /sessions HTTP/1.1\r\nHost: x\r\nContent-Length: {length}\r\n\r\n".encode("latin-1"))
+            assert client.makefile("rb").readline().split()[1] == b"400"
+        thread.join()
+
+
+def test_a_client_that_hangs_up_leaves_no_traceback(capfd: pytest.CaptureFixture[str]) -> None:
+    class Slow(_Handler):
+        def answer(self) -> Any:
+            raise ConnectionResetError
+
+    with HTTPServer(("127.0.0.1", 0), Slow) as server:
+        thread = threading.Thread(target=server.handle_request)
+        thread.start()
+        with socket.create_connection(("127.0.0.1", server.server_port), timeout=10) as client:
+            client.sendall(b"GET /tasks HTTP/1.1\r\nHost: x\r\n\r\n")
+            assert client.recv(10) == b""
+        thread.join()
+    assert capfd.readouterr().err == ""

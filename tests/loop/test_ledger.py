@@ -1,12 +1,13 @@
 """The state a killed run goes on from: a step keeps its plan, settings bind, a stranger's file is refused."""
 
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from selfplay.loop.errors import TrainingError
-from selfplay.loop.ledger import NAME, Planned, open_ledger
+from selfplay.loop.ledger import NAME, SCHEMA, VERSION, Planned, open_ledger
 from selfplay.loop.step_record import Phases, StepRecord
 
 PLAN = [("r", 4), ("r", 5)]
@@ -95,7 +96,7 @@ def test_a_strangers_ledger(tmp_path: Path) -> None:
     path = tmp_path / NAME
     with sqlite3.connect(path) as database:
         database.execute("CREATE TRIGGER t AFTER INSERT ON steps BEGIN DELETE FROM settings; END")
-    with pytest.raises(TrainingError, match="contains tables that selfplay did not create"), open_ledger(tmp_path):
+    with pytest.raises(TrainingError, match="that selfplay did not make"), open_ledger(tmp_path):
         pass
     path.unlink()
     with sqlite3.connect(path) as database:
@@ -119,3 +120,20 @@ def test_a_damaged_plan_is_named(tmp_path: Path, plan: str) -> None:
         database.execute("UPDATE steps SET injections = ?", (plan,))
     with pytest.raises(TrainingError, match=NAME), open_ledger(tmp_path) as ledger:
         ledger.begin(0, 0, PLAN)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("figures TEXT", "figures TEXT GENERATED ALWAYS AS (hex(zeroblob(9)))"),
+        ("version INTEGER NOT NULL", "version INTEGER NOT NULL DEFAULT '--' CHECK (hex(randomblob(9)))\n"),
+        ("attempts TEXT", "attempts TEXT, more TEXT"),
+    ],
+)
+def test_a_ledger_whose_tables_are_defined_otherwise_is_refused(tmp_path: Path, old: str, new: str) -> None:
+    schema = SCHEMA.replace(old, new)
+    assert schema != SCHEMA
+    with closing(sqlite3.connect(tmp_path / NAME)) as database:
+        database.executescript(f"{schema};PRAGMA user_version = {VERSION};")
+    with pytest.raises(TrainingError, match="that selfplay did not make"), open_ledger(tmp_path):
+        pass

@@ -6,7 +6,7 @@ import pytest
 
 from selfplay import patches
 from selfplay.patches.changes import Change, changes
-from selfplay.patches.functions import PatchedFunction, find_tests, function_at, functions
+from selfplay.patches.functions import PatchedFunction, find_tests, functions, functions_at
 
 HEAD = "diff --git a/x b/x\n--- a/x\n+++ b/x\n"
 
@@ -52,7 +52,10 @@ def test_functions_of_python() -> None:
     assert [(one.name, one.first, one.last) for one in found] == [
         ("TestA.test_one", 4, 7), ("TestA.test_one.inner", 6, 7), ("TestA.helper", 9, 9), ("test_two", 11, 12),
     ]  # fmt: skip
-    assert function_at(found, 7) == "TestA.test_one.inner" and function_at(found, 1) == ""
+    assert functions_at(found, [7]) == {"TestA.test_one.inner"} and functions_at(found, [1]) == {""}
+    innermost = {line: [f.name for f in found if f.holds(line)][-1:] or [""] for line in range(1, 30)}
+    assert all(functions_at(found, [line]) == {*names} for line, names in innermost.items())
+    assert functions_at(found, range(1, 30)) == {name for names in innermost.values() for name in names}
     assert [one.name for one in find_tests("a.py", PYTHON)] == ["TestA.test_one", "test_two"]
 
 

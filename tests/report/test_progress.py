@@ -84,3 +84,25 @@ def test_what_came_of_episodes_is_said_in_words() -> None:
     assert episodes_came_to({"valid": 1, "invalid": 3}) == "of 4 episodes 3 failed a check, 1 gave a bug"
     assert episodes_came_to({"gave_up": 1}) == "of 1 episode 1 gave up"
     assert episodes_came_to({}) == "no episode was finished"
+
+
+ESCAPES = "skipped \x1b]0;owned\x07\x1b[2Jx\nselfplay: all is well"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "program",
+    [
+        "display.FIRST_GAP = 0.2\nwith LiveWatcher('reading') as w:\n    w.say({0!r})\n    time.sleep(1)",
+        "logging.getLogger('x').error({0!r})",
+        "try:\n    raise ValueError({0!r})\nexcept ValueError as e:\n    logging.getLogger('x').error('y', exc_info=e)",
+    ],
+)
+def test_nothing_of_a_stranger_controls_the_terminal_or_looks_like_ours(program: str) -> None:
+    setup = (
+        "import logging, time\nfrom selfplay.report import display\nfrom selfplay.report.progress import LiveWatcher\n"
+    )
+    log = "from selfplay.cli.app import _options\n_options(verbose=True, version=False)\n"
+    lines = said(setup + log + program.format(ESCAPES))
+    assert lines and any("owned" in line for line in lines)
+    assert all(line.isprintable() for line in lines) and not [line for line in lines if line.startswith("selfplay:")]

@@ -111,3 +111,20 @@ def test_the_same_for_an_ordinary_user_with_few_descriptors() -> None:
     done = of_the_sandbox(NOBODY, ["test_neighbours.py"], "-k", "not docker", timeout=200, under=few)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-1000:]
     assert " passed" in done.stdout
+
+
+TERMINALS = "import os\nn = 0\ntry:\n while True: os.open('/dev/ptmx', os.O_RDWR | os.O_NOCTTY); n += 1\n"
+TERMINALS += "except OSError: print(n, flush=True)\n"
+
+
+def test_one_cannot_take_every_terminal_of_the_machine(backend: Backend) -> None:
+    if backend.name == "docker":
+        pytest.skip("an engine's devpts has no limit of its own (docs/abuse.md)")
+    with backend.open(World(), SMALL) as one, backend.open(World(), SMALL) as two:
+        thread = threading.Thread(target=python, args=(one, f"{TERMINALS}import time; time.sleep(2)"))
+        thread.start()
+        time.sleep(1)
+        assert python(two, "import os; print(os.openpty())").stdout.startswith(b"(")
+        thread.join()
+        taken = int(python(one, TERMINALS).stdout)
+    assert taken == 64  # of the machine's 3,072

@@ -25,8 +25,12 @@ def read_text(path: Path) -> str | None:
 
 def read_toml(path: Path) -> dict[str, Any]:
     """The document; empty if the file is missing or unreadable."""
-    text = read_text(path)
-    if text is None or any(part.count(".") > MAX_DOTS for line in text.split("\n") for part in line.split("=")):
+    return toml(read_text(path) or "")
+
+
+def toml(text: str) -> dict[str, Any]:
+    """The document; empty if it is malformed."""
+    if any(part.count(".") > MAX_DOTS for line in text.split("\n") for part in line.split("=")):
         return {}
     try:
         return tomllib.loads(text)
@@ -35,10 +39,15 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 
 def read_ini(path: Path) -> dict[str, dict[str, str]]:
+    """What `ini` reads in a file; empty if it is missing or unreadable."""
+    return ini(read_text(path) or "")
+
+
+def ini(text: str) -> dict[str, dict[str, str]]:
     """Section -> option in lower case -> value, like `configparser`'s, without blank lines; empty if malformed."""
     sections: dict[str, dict[str, list[str]]] = {}
     options, value = None, None
-    for line in (read_text(path) or "").split("\n"):
+    for line in text.split("\n"):
         bare = line.strip()
         if not bare or bare[0] in "#;":
             continue

@@ -5,13 +5,11 @@ Nothing is guessed: a tree without a stated licence has none here, and whoever p
 
 import json
 import re
-import tomllib
-from configparser import ConfigParser
-from configparser import Error as ConfigError
 from pathlib import Path
 from typing import Any
 
 from selfplay.artifact.reading import UntrustedDataError, listed_below, read_below
+from selfplay.repository.detection.formats import ini, toml
 
 MOST_BYTES = 1 << 20
 _FILES = re.compile(r"(licen[cs]e|copying|unlicense)([.-].*)?", re.IGNORECASE)
@@ -47,10 +45,7 @@ def _text(tree: Path, name: str) -> str:
 
 
 def _in_pyproject(tree: Path) -> str | None:
-    try:
-        value = tomllib.loads(_text(tree, "pyproject.toml"))
-    except (tomllib.TOMLDecodeError, RecursionError):
-        return None
+    value = toml(_text(tree, "pyproject.toml"))
     for where in (value.get("project"), _inner(value, "tool", "poetry")):
         if isinstance(where, dict):
             said = where.get("license")
@@ -67,12 +62,7 @@ def _inner(value: Any, *names: str) -> Any:
 
 
 def _in_setup(tree: Path) -> str | None:
-    setup = ConfigParser(interpolation=None)
-    try:
-        setup.read_string(_text(tree, "setup.cfg"))
-    except ConfigError:
-        return None
-    return _line(setup.get("metadata", "license", fallback=None))
+    return _line(ini(_text(tree, "setup.cfg")).get("metadata", {}).get("license"))
 
 
 def _in_package_json(tree: Path) -> str | None:

@@ -1,6 +1,7 @@
 """Writes the two layers that a sandbox sees of a tidied commit: the tree, and a folder with only its `.git`. Inside
 only."""
 
+import hashlib
 import os
 import shutil
 from pathlib import Path
@@ -32,6 +33,11 @@ def write_tree(store: GitDir, tree: str, folder: Path) -> None:
     for here, names, files in os.walk(folder):
         for name in (*names, *files):
             os.utime(Path(here, name), (EPOCH, EPOCH), follow_symlinks=False)
+
+
+def past_of(store: GitDir, commit: str) -> str:
+    """A digest of the commits that `write_history` would copy."""
+    return hashlib.sha256(store.run("rev-list", f"--max-count={DEPTH}", commit)).hexdigest()[:16]
 
 
 def write_history(store: GitDir, commit: str, tree: Path, folder: Path) -> None:

@@ -9,7 +9,7 @@ from selfplay.repository.errors import RepositoryError
 from selfplay.repository.fetching.checkouts import remove, take
 from selfplay.repository.fetching.gitdir import GitDir, GitError, failure
 from selfplay.repository.fetching.history import Wanted, tidy
-from selfplay.repository.fetching.layers import write_tree
+from selfplay.repository.fetching.layers import past_of, write_tree
 from selfplay.repository.fetching.reading import (
     ANSWER,
     LAYER,
@@ -38,7 +38,8 @@ def read(order: ReadOrder) -> ReaderAnswer:
     write_tree(checkout.store, tidied.tree_hash, Path(TREE))
     notes, plan = (*checkout.notes, *tidied.notes), detect(Path(TREE))
     store, names = (tidied.commit, tidied.tree_hash, tidied.tracked), (checkout.revision, checkout.version)
-    return ReaderAnswer(SourceFound(*store, *names, notes, plan, checkout.dated))
+    past = past_of(checkout.store, tidied.commit)
+    return ReaderAnswer(SourceFound(*store, *names, notes, plan, checkout.dated, past))
 
 
 def answer(order: ReadOrder) -> ReaderAnswer:

@@ -99,7 +99,8 @@ class BuildPlan:
 class SourceFound:
     """`commit`: the tidied HEAD; `tree_hash`: its tree; `tracked`: path -> blob id; `revision`: as users name it;
     `version`: the release that the tree claims to be; `notes`: lines for the user; `plan`: how to build it; `dated`:
-    the day of its commit or release, empty if unknown."""
+    the day of its commit or release, empty if unknown; `past`: a digest of the commits that its history has, which in
+    a shallow clone are fewer."""
 
     commit: str
     tree_hash: str
@@ -109,6 +110,7 @@ class SourceFound:
     notes: tuple[str, ...]
     plan: BuildPlan
     dated: str = ""
+    past: str = ""
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,11 @@ from selfplay.repository.inside.pack import END, FILE, FOLDER, LINK
 
 BLOCK = 512
 LONGEST_EXTENSION = 1 << 16
+MOST_SKIPPED, MOST_SKIPPED_BYTES = 20_000, 256 << 20
+"""Headers of an archive that make no entry, and bytes that belong to none: no bound of the reader sees them."""
 KINDS = {b"0": FILE, b"\0": FILE, b"5": FOLDER, b"2": LINK}
 GNU_NAME, GNU_TARGET, PAX, PAX_GLOBAL = b"L", b"K", b"x", b"g"
+LENGTH = re.compile(rb"(\d{1,8}) ")
 RECORD = re.compile(rb"(\d{1,8}) (path|linkpath)=")
 
 
@@ -27,6 +30,7 @@ class Tar:
         self._stream = stream
         self._padding = 0
         self._target = b""
+        self._skipped = self._skipped_bytes = 0
 
     def header(self) -> Header:
         """The next entry; its content must be read before the one after it. Raises `BadStream`."""
@@ -42,9 +46,11 @@ class Tar:
                 raise BadStream("it is not a tar archive: a header is damaged")
             if kind in (GNU_NAME, GNU_TARGET, PAX, PAX_GLOBAL):
                 names |= self._extension(kind, size)
+                self._count_skipped(size)
             elif kind in KINDS:
                 return self._entry(block, KINDS[kind], size, names)
             else:
+                self._count_skipped(size)
                 self._skip(size)
                 names = {}
 
@@ -72,6 +78,15 @@ class Tar:
         executable = bool(number(block[100:108]) & 0o100)
         return Header(kind, executable, number(block[136:148]) * 10**9, path, size)
 
+    def _count_skipped(self, size: int) -> None:
+        self._skipped += 1
+        self._skipped_bytes += size
+        if self._skipped > MOST_SKIPPED or self._skipped_bytes > MOST_SKIPPED_BYTES:
+            raise TooLarge(
+                f"{self._skipped} headers without an entry, with {self._skipped_bytes} bytes",
+                f"{MOST_SKIPPED} and {MOST_SKIPPED_BYTES} are the most",
+            )
+
     def _extension(self, kind: bytes, size: int) -> dict[bytes, bytes]:
         if size > LONGEST_EXTENSION:
             raise TooLarge(f"an extended header of {size} bytes", f"{LONGEST_EXTENSION} are the most")
@@ -89,15 +104,15 @@ class Tar:
 
 def records(data: bytes) -> dict[bytes, bytes]:
     """The names among pax records, each of which begins with its own length."""
-    found = {}
-    while data:
-        length, space, _ = data.partition(b" ")
-        size = int(length) if space and length.isdigit() and len(length) <= 8 else 0
-        if not len(length) + 1 < size <= len(data):
+    found, at = {}, 0
+    while at < len(data):
+        length = LENGTH.match(data, at)
+        size = int(length[1]) if length else 0
+        if length is None or not length.end() - at < size <= len(data) - at:
             raise BadStream("it is not a tar archive: a pax record is damaged")
-        if match := RECORD.match(data[:size]):
-            found[match[2]] = data[match.end() : size - 1]
-        data = data[size:]
+        if match := RECORD.match(data, at, at + size):
+            found[match[2]] = data[match.end() : at + size - 1]
+        at += size
     return found
 
 

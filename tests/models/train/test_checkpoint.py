@@ -2,6 +2,7 @@
 
 import json
 import os
+import pickle
 import resource
 import shutil
 import signal
@@ -109,7 +110,10 @@ def test_one_cut_short_is_refused_with_what_to_do(tmp_path: Path) -> None:
     with pytest.raises(TrainError, match=rf"{data.name} has \d+ bytes of \d+") as error:
         checkpoint.resume(learner(), tmp_path)
     assert error.value.hint == checkpoint.REMOVE
-    for change, why in ((data.unlink, "No such file"), ((path / checkpoint.ABOUT).unlink, "not a whole checkpoint")):
+    for change, why in (
+        (data.unlink, "is no regular file"),
+        ((path / checkpoint.ABOUT).unlink, "not a whole checkpoint"),
+    ):
         change()
         with pytest.raises(TrainError, match=why):
             checkpoint.resume(learner(), tmp_path)
@@ -125,3 +129,47 @@ def test_damage_that_keeps_the_size_is_refused_too(tmp_path: Path, monkeypatch: 
     data.write_bytes(bytes(data.stat().st_size))
     with pytest.raises(TrainError, match="cannot be read"):
         checkpoint.resume(learner(), tmp_path)
+
+
+class Program:
+    """What a pickle may ask whoever reads it to run."""
+
+    def __init__(self, mark: Path) -> None:
+        self.mark = mark
+
+    def __reduce__(self) -> tuple[object, tuple[str]]:
+        return os.system, (f"touch {self.mark}",)
+
+
+@pytest.mark.parametrize("place", ["description", "value"])
+def test_a_strangers_checkpoint_runs_nothing(tmp_path: Path, place: str) -> None:
+    """Both in `.metadata`, and as a value that is no tensor (the learning rate), which torch reads as a pickle too."""
+    saved = checkpoint.save(train(learner(), 1), tmp_path / "run", {"at": 1})
+    mark = tmp_path / "executed"
+    if place == "description":
+        (saved / ".metadata").write_bytes(pickle.dumps(Program(mark)))
+    else:
+        state = checkpoint._state(learner())
+        state["optimizer"]["param_groups"] = Program(mark)
+        shutil.rmtree(saved)
+        saved.mkdir()
+        checkpoint.dcp.save(state, checkpoint_id=saved)
+    about = {"files": {path.name: path.stat().st_size for path in saved.iterdir() if path.name != checkpoint.ABOUT}}
+    told = {"format": 1, "step": 1, "position": {}, **checkpoint.described(learner().scorer), **about}
+    (saved / checkpoint.ABOUT).write_text(json.dumps(told))
+    with pytest.raises(TrainError):
+        checkpoint.resume(learner(), tmp_path / "run")
+    assert not mark.exists()
+
+
+def test_a_checkpoints_tensors_lie_in_its_own_files(tmp_path: Path) -> None:
+    saved = checkpoint.save(train(learner(), 1), tmp_path / "run", {"at": 1})
+    described = pickle.loads((saved / ".metadata").read_bytes())
+    for one in described.storage_data.values():
+        one.relative_path = "../../secret"
+    (saved / ".metadata").write_bytes(data := pickle.dumps(described))
+    about = json.loads((saved / checkpoint.ABOUT).read_text())
+    about["files"][".metadata"] = len(data)
+    (saved / checkpoint.ABOUT).write_text(json.dumps(about))
+    with pytest.raises(TrainError, match=r"names '../../secret', which is no file of the checkpoint"):
+        checkpoint.resume(learner(), tmp_path / "run")

@@ -1,5 +1,6 @@
 """What a tree says of its licence: in its metadata, in a file, or nowhere."""
 
+import time
 from pathlib import Path
 
 import pytest
@@ -46,3 +47,14 @@ def test_a_link_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "tree").mkdir()
     (tmp_path / "tree" / "LICENSE").symlink_to(tmp_path / "there")
     assert licence_of(tmp_path / "tree") is None
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("pyproject.toml", "a" + ".a" * 200_000 + " = 1\n"), ("setup.cfg", "[metadata]\n" + "x\n" * 200_000)],
+)
+def test_a_hostile_file_costs_little(tmp_path: Path, name: str, text: str) -> None:
+    """With the standard library's readers these took over a minute."""
+    (tmp_path / name).write_text(text)
+    began = time.process_time()
+    assert licence_of(tmp_path) is None and time.process_time() - began < 2

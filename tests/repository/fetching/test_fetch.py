@@ -183,3 +183,13 @@ def test_links_that_only_lead_to_each_other_stay_and_those_nobody_can_follow_go(
         "a", {"a": f"{around}b", "b": f"{around}d", "d": f"{around}../out"}
     )  # the third leads out, at step 4,803
     assert climbs("a/../b") and not climbs("../../a/b") and not climbs("a/./b")
+
+
+def test_a_shallow_clone_has_another_past_than_the_whole(repository: Make, taken: Take, tmp_path: Path) -> None:
+    """The same commit: what is kept of the one's history must not be taken for the other's."""
+    folder = repository({"a.py": "1\n"}, {"a.py": "2\n"}, {"a.py": "3\n"})
+    git(tmp_path, "clone", "--quiet", "--depth=1", folder.as_uri(), "shallow")
+    git(tmp_path, "clone", "--quiet", folder.as_uri(), "whole")
+    found = {name: taken(tmp_path / name).found for name in ("shallow", "whole")}
+    assert found["shallow"].commit == found["whole"].commit
+    assert found["shallow"].past != found["whole"].past == taken(folder).found.past

@@ -2,13 +2,14 @@ import io
 import itertools
 import os
 import tarfile
+import time
 import zipfile
 from pathlib import Path
 
 import pytest
 
-from selfplay.repository.errors import SourceError
-from selfplay.repository.files import archive
+from selfplay.repository.errors import SourceError, TooLarge
+from selfplay.repository.files import archive, tar
 from selfplay.repository.files.archive import unpack
 
 
@@ -133,3 +134,21 @@ def test_what_the_standard_librarys_filter_refuses_is_refused(tmp_path: Path) ->
             assert made == [out / "x"], (name, target, kind)
         assert all(Path(os.path.realpath(path)).is_relative_to(out) for path in made), (name, target, kind)
     assert refused > 0.5 * len(NAMES) * len(TARGETS) * 3  # every device and pipe, and of links more than none
+
+
+@pytest.mark.parametrize("kind", [b"x", b"g", b"L", b"3", b"1"])
+def test_headers_without_an_entry_are_bounded(monkeypatch: pytest.MonkeyPatch, kind: bytes) -> None:
+    """They pack a thousand to one, and no bound on entries sees them."""
+    monkeypatch.setattr(tar, "MOST_SKIPPED", 50)
+    info = tarfile.TarInfo("n")
+    info.type = kind
+    block = info.tobuf(tarfile.USTAR_FORMAT)
+    reader = tar.Tar(io.BytesIO(block * 60 + bytes(1024)))
+    with pytest.raises(TooLarge, match="51 headers without an entry"):
+        reader.header()
+
+
+def test_pax_records_are_read_in_linear_time() -> None:
+    began = time.process_time()
+    assert tar.records(b"5 a=\n" * 100_000 + b"12 path=abc\n") == {b"path": b"abc"}
+    assert time.process_time() - began < 1

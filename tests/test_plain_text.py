@@ -1,0 +1,35 @@
+"""Text of a stranger: what is parsed, and what is shown."""
+
+import pytest
+
+from selfplay.plain_text import symbol_table, syntax_tree, told
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import " + "a." * 100_000 + "a",
+        "import " + "a . " * 100_000 + "a",
+        "from ." + "a." * 100_000 + "a import b",
+        "import é" + ".é" * 100_000,
+        "if x:\n    import " + "a.\\\n" * 100_000 + "a\n",
+        "x = 1; import " + "a." * 100_000 + "a as b",
+    ],
+    ids=["plain", "blanks", "relative", "accents", "lines", "second"],
+)
+def test_an_import_of_many_parts_is_refused_before_it_takes_its_square_in_memory(text: str) -> None:
+    """100,000 parts took 10 GB."""
+    for read in (syntax_tree, symbol_table, lambda text: syntax_tree(text.encode())):
+        with pytest.raises(SyntaxError, match="a name has more than 200 parts"):
+            read(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["x = 0." + "9" * 5000, "'" + "." * 5000 + "'", "import a" + ".b" * 100, "# a.b" * 300]
+)
+def test_other_texts_with_many_dots_are_parsed(text: str) -> None:
+    syntax_tree(text)
+
+
+def test_a_line_end_in_a_message_begins_no_line_of_ours() -> None:
+    assert told("no such name: \x1b[2Jx\nselfplay: all is well") == "no such name: \ufffd[2Jx\n  selfplay: all is well"
