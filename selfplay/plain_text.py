@@ -79,9 +79,9 @@ def printable(text: str) -> str:
 
 
 def told(text: str) -> str:
-    """The text as a message of ours on a terminal: `printable`, and every line but the first a step to the right, so
-    that a line end in a stranger's text begins no line that looks like ours."""
-    return printable(text).replace("\n", "\n  ")
+    """The text as a message of ours on a terminal: `printable`, and no line but the first begins at the edge, so that a
+    line end in a stranger's text begins no line that looks like ours."""
+    return re.sub(r"\n(?=\S)", "\n  ", printable(text))
 
 
 def _without_controls(line: str) -> str:
