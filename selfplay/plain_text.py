@@ -14,7 +14,7 @@ _PARSING = threading.Lock()
 MOST_PARTS = 200
 """Parts of a dotted name; a statement `import a.b.c` has few."""
 _LETTERS = bytes(range(128)) + b"a" * 128
-_GAP = r"[ \t\f]*+(?:\\\r?\n[ \t\f]*+)*+"
+_GAP = r"[ \t\f]*+(?:\\\n[ \t\f]*+)*+"
 _DOTTED = re.compile(rf"(?<![\w.])\.*+(?:\w++{_GAP}\.{_GAP}){{{MOST_PARTS}}}")
 """A longer dotted name. CPython 3.11 joins the parts of an imported one anew at each dot and keeps every result until
 the parse ends: 200 kB take 10 GB."""
@@ -66,8 +66,9 @@ def symbol_table(text: str) -> symtable.SymbolTable:
 
 def _refuse_long_names(text: str | bytes) -> None:
     """Raises `SyntaxError`. In bytes of any encoding that Python reads, dots and blanks are those of ASCII, and every
-    other byte may be part of a name."""
-    read = text if isinstance(text, str) else text.translate(_LETTERS).decode("ascii")
+    other byte may be part of a name. A lone CR ends a line, too."""
+    data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
+    read = data.translate(_LETTERS).decode("ascii").replace("\r\n", "\n").replace("\r", "\n")
     if read.count(".") >= MOST_PARTS and _DOTTED.search(read):
         raise SyntaxError(f"a name has more than {MOST_PARTS} parts")
 

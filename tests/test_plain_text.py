@@ -13,9 +13,11 @@ from selfplay.plain_text import symbol_table, syntax_tree, told
         "from ." + "a." * 100_000 + "a import b",
         "import é" + ".é" * 100_000,
         "if x:\n    import " + "a.\\\n" * 100_000 + "a\n",
+        "import " + "a.\\\r" * 20_000 + "a",
+        "import " + "a\u0301." * 20_000 + "a",
         "x = 1; import " + "a." * 100_000 + "a as b",
     ],
-    ids=["plain", "blanks", "relative", "accents", "lines", "second"],
+    ids=["plain", "blanks", "relative", "accents", "lines", "old line ends", "marks", "second"],
 )
 def test_an_import_of_many_parts_is_refused_before_it_takes_its_square_in_memory(text: str) -> None:
     """100,000 parts took 10 GB."""

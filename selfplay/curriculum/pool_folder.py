@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from selfplay.artifact.files import make_folder
-from selfplay.artifact.reading import listed_below
+from selfplay.artifact.reading import UntrustedDataError, listed_below
 from selfplay.curriculum.database_errors import FREE, no_space
 from selfplay.curriculum.records import CurriculumError
 from selfplay.curriculum.untrusted_sqlite import DATABASE, LEDGER, own_folders, refuse_strange_files
@@ -119,7 +119,10 @@ def remove_unused(folder: Path, made: Sequence[Path]) -> None:
         with contextlib.suppress(OSError):  # not there, or not empty
             (folder / name).rmdir()
     files = [f"{name}{end}" for name in HOLDINGS for end in ("", "-wal", "-shm")]
-    if {*listed_below(folder)} - {LOCK, *files} or _holds(folder):
+    try:
+        if {*listed_below(folder)} - {LOCK, *files} or _holds(folder):
+            return
+    except UntrustedDataError:
         return
     for name in (*files, LOCK):
         (folder / name).unlink(missing_ok=True)

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import statistics
+import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -24,11 +25,10 @@ from selfplay.oracle.leak_audit.audit import AuditState
 from selfplay.plain_text import decode
 
 SUMMARY = "summary.json"
-MOST_SUMMARY = 16 * MIB
-MOST_SOURCE = 400_000
-"""Bytes of a source file whose functions are counted: a syntax tree takes some two hundred times as much."""
-MOST_LINES = 400_000
-"""Lines of all diffs together: comparing them keeps some two hundred bytes a line."""
+MOST_SUMMARY, MOST_SOURCE = 16 * MIB, 400_000
+"""Bytes of a summary, and of a source whose functions are counted: a syntax tree takes two hundred times as much."""
+MOST_LINES, MOST_SIZE = 400_000, 64 << 20
+"""Lines and bytes of all diffs together: comparing them keeps some two hundred bytes a line."""
 
 
 class StoredSuite(BaseModel):
@@ -141,14 +141,14 @@ def diversity(pool: Curriculum) -> dict[str, Any]:
 
 def _diffs(pool: Curriculum, bugs: list[Bug]) -> dict[str, str]:
     """Bug -> its diff, for the bugs whose files are whole. Raises `CurriculumError` for more than can be compared."""
-    found, lines = {}, 0
+    found, lines, size = {}, 0, 0
     for bug in bugs:
         with contextlib.suppress(ArtifactError, UntrustedDataError):
             if folder := existing_folder(pool.folder, "bugs", bug.id):
-                found[bug.id] = load(folder).bug_inject
-                lines += found[bug.id].count("\n")
-        if lines > MOST_LINES:
-            raise CurriculumError(f"the diffs of {pool.folder} have more than {MOST_LINES} lines", "Show its bugs.")
+                found[bug.id] = diff = load(folder).bug_inject
+                lines, size = lines + diff.count("\n"), size + sys.getsizeof(diff)
+        if lines > MOST_LINES or size > MOST_SIZE:
+            raise CurriculumError(f"the diffs of {pool.folder} are too long to compare", "Show its bugs.")
     return found
 
 

@@ -67,7 +67,8 @@ def _ordinary(database: sqlite3.Connection, name: str, sql: str, version: int) -
     if not text.startswith("createtable") or "(" in inner:
         return False
     columns = database.execute("SELECT name, hidden, type, pk FROM pragma_table_xinfo(?)", (name,)).fetchall()
-    if version == VERSION and {(str(column), kind, key) for column, _, kind, key in columns} != _columns()[name]:
+    typed = {(str(column), kind, key) for column, _, kind, key in columns}
+    if version in (*MIGRATED, VERSION) and typed != _columns()[name]:
         return False
     known = {*_ours()[0][name], *({"state"} if name == "bugs" else ())}  # in the first version
     return {str(column) for column, *_ in columns} <= known and not any(hidden for _, hidden, *_ in columns)

@@ -15,14 +15,16 @@ from pathlib import Path
 from selfplay.artifact.decoding import count_values
 from selfplay.artifact.reading import LINKS, MIB, UntrustedDataError, existing_folder, listed_below
 from selfplay.curriculum.records import CurriculumError
-from selfplay.curriculum.trust import is_own
 from selfplay.curriculum.untrusted_schema import our_tables
 from selfplay.formatting import count
 
 DATABASE = "curriculum.sqlite"
 ORIGINALS = "originals"
 """The folder of the trees of imported tasks, each named by its id."""
-OWN_FOLDERS = ("bugs", "staging", "original", ORIGINALS, "trajectories", "attempts")
+OWN_FOLDERS = (
+    "bugs", "staging", "original", ORIGINALS, "trajectories", "attempts", "weights", "checkpoints", "tensorboard",
+)  # fmt: skip
+"""The folders that commands write into and tidy: none may be a link, also not in a run of one's own."""
 LEDGER = "train.sqlite"
 """The ledger of a training run (`loop/ledger.py`)."""
 DATABASES = (DATABASE, LEDGER)
@@ -31,7 +33,7 @@ OWN_FILES = (
     ".lock",
     "summary.json",
 )
-SECONDS, OF_STRANGERS = 60.0, 10.0
+SECONDS, OF_STRANGERS = 60.0, 5.0
 """Seconds for checking a whole database, and one that this user did not make; a pool of 64 MiB takes less than one."""
 _LIMITS = {
     sqlite3.SQLITE_LIMIT_LENGTH: 64 * MIB,
@@ -70,8 +72,6 @@ def refuse_strange_files(folder: Path) -> None:
             existing_folder(folder, name)
     except UntrustedDataError as error:
         raise CurriculumError(error.message, error.hint) from error
-    if not is_own(folder):
-        _refuse_links(folder)
     for name in OWN_FILES:
         path = folder / name
         if path.is_symlink() or (path.exists() and not path.is_file()):
@@ -79,17 +79,6 @@ def refuse_strange_files(folder: Path) -> None:
     for name in DATABASES:
         if (folder / f"{name}-journal").exists():
             raise CurriculumError(f"{folder / name}-journal is not one of selfplay's files", "Remove it.")
-
-
-def _refuse_links(folder: Path) -> None:
-    """Raises `CurriculumError` for a link in the run of a stranger, whatever its name: commands write into, and tidy,
-    folders that `OWN_FOLDERS` does not list (`weights`). In a run of one's own they may lie elsewhere."""
-    try:
-        links = [name for name in listed_below(folder) if (folder / name).is_symlink()]
-    except UntrustedDataError as error:
-        raise CurriculumError(error.message, error.hint) from error
-    if links:
-        raise CurriculumError(f"{folder / links[0]} is a link", LINKS)
 
 
 def harden(database: sqlite3.Connection) -> sqlite3.Connection:

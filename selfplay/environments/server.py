@@ -11,6 +11,7 @@ import json
 import os
 import re
 import secrets
+import sys
 import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -56,12 +57,15 @@ async def served(sessions: Sessions, port: int, folder: Path) -> AsyncIterator[i
     loop, token = asyncio.get_running_loop(), secrets.token_urlsafe(24)
 
     class Handler(_Handler):
+        def allowed(self) -> bool:
+            return has_token(self, token)
+
         def answer(self) -> Any:
-            coroutine = answered(sessions, token, self)
+            coroutine = answered(sessions, self)
             return asyncio.run_coroutine_threadsafe(coroutine, loop).result()
 
     try:
-        server = ThreadingHTTPServer((HOST, port), Handler)
+        server = _TokenServer((HOST, port), Handler)
     except OSError as error:
         raise EnvironmentRefused(f"port {port} cannot be used: {error.strerror}", "Give another --port.") from error
     server.daemon_threads = True
@@ -86,10 +90,8 @@ def _write(path: Path, address: dict[str, Any]) -> None:
         json.dump(address, file)
 
 
-async def answered(sessions: Sessions, token: str, request: "_Handler") -> Any:
+async def answered(sessions: Sessions, request: "_Handler") -> Any:
     """The answer to a request, as JSON values. Raises `SelfplayError`, `ValidationError`."""
-    if not hmac.compare_digest(request.headers.get("Authorization", "").encode(), f"Bearer {token}".encode()):
-        raise WrongToken("the token is missing or wrong", f"It stands in {ADDRESS_FILE} of the run's folder.")
     match (request.command, *request.path.strip("/").split("/")):
         case "GET", "tasks", ("injector" | "solver") as role:
             return sessions.run.tasks(role)
@@ -119,9 +121,24 @@ def _step(found: Told | SessionResult) -> dict[str, Any]:
 LENGTH = re.compile(r"[0-9]{1,9}")
 
 
+def has_token(request: "_Handler", token: str) -> bool:
+    """Whether a request may be read and answered."""
+    return hmac.compare_digest(request.headers.get("Authorization", "").encode(), f"Bearer {token}".encode())
+
+
+class _TokenServer(ThreadingHTTPServer):
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that hung up is no error of ours."""
+        if not isinstance(sys.exception(), ConnectionError | TimeoutError):
+            super().handle_error(request, client_address)
+
+
 class _Handler(BaseHTTPRequestHandler):
     timeout = READING
     _body = b""
+
+    def allowed(self) -> bool:
+        return True
 
     def answer(self) -> Any:
         raise NotImplementedError
@@ -135,6 +152,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _respond(self) -> None:
         try:
+            if not self.allowed():
+                raise WrongToken("the token is missing or wrong", f"It stands in {ADDRESS_FILE} of the run's folder.")
             self._body = self._read()
             status, answer = 200, self.answer()
         except SelfplayError as error:

@@ -3,6 +3,7 @@ kept."""
 
 import codecs
 import hashlib
+import itertools
 import json
 import sys
 from collections.abc import Iterator
@@ -12,11 +13,13 @@ from typing import Any
 
 from selfplay.artifact.decoding import parse_json
 from selfplay.artifact.reading import MIB, UntrustedDataError, listed_below, opened_named
+from selfplay.curriculum.reading_memory import limited_memory
 from selfplay.errors import SelfplayError
 
 MOST_ROWS = 100_000
 MOST_LINE, MOST_LIST = 16 * MIB, 64 * MIB
 MOST_FILE = 8192 * MIB
+MOST_READ = 600 * MIB
 MOST_GROUP = 256 * MIB
 ENDINGS = (".jsonl", ".json", ".parquet")
 
@@ -110,13 +113,16 @@ def _parquet(file: Path) -> Iterator[tuple[int, Any, str]]:
             groups = (table.metadata.row_group(number) for number in range(table.metadata.num_row_groups))
             if any(group.total_byte_size > MOST_GROUP for group in groups):
                 raise ImportRefused(f"{file} has larger row groups than {MOST_GROUP // MIB} MiB", "Write smaller ones.")
-            number = 0
-            for batch in table.iter_batches(batch_size=1):
-                for at in range(batch.num_rows):
-                    number += 1
-                    if (size := batch.slice(at, 1).nbytes) > MOST_LINE:
-                        yield number, None, f"it takes {size} bytes; the limit is {MOST_LINE}"
-                    else:
-                        yield number, batch.slice(at, 1).to_pylist()[0], ""
+            batches = table.iter_batches(batch_size=1)
+            for number in itertools.count(1):
+                with limited_memory(MOST_READ):  # a few bytes of a page may stand for any number of values
+                    batch = next(batches, None)
+                    if batch is None:
+                        return
+                    small = batch.nbytes <= MOST_LINE
+                    row = batch.to_pylist()[0] if small else None
+                yield number, row, "" if small else f"it takes {batch.nbytes} bytes; the limit is {MOST_LINE}"
+    except MemoryError as error:
+        raise ImportRefused(f"{file}: a row takes more than {MOST_READ // MIB} MiB to read") from error
     except (pyarrow.ArrowException, OSError) as error:
         raise ImportRefused(f"{file} is not a Parquet file: {str(error)[:200]}") from error

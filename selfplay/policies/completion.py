@@ -13,7 +13,7 @@ from selfplay.untrusted_json import count_values
 MOST_ID = 2**31 - 1
 MOST_COUNT = 10**12
 MOST_VALUES = 1_000_000
-DIGITS = 19
+DIGITS = 40
 """Values in an answer, of which 32,000 tokens with their log-probabilities have some 400,000; digits of an integer."""
 
 

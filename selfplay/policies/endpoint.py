@@ -147,7 +147,7 @@ class Endpoint:
             try:
                 return parsed(raw.http_response.content), raw.retries_taken
             except (ValueError, RecursionError):
-                return raw.http_response.text[:MOST_SHOWN], raw.retries_taken
+                return raw.http_response.content[:MOST_SHOWN].decode("utf-8", "replace"), raw.retries_taken
         except openai.OpenAIError as error:
             raise self._explained(error) from error
 

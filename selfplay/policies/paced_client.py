@@ -11,7 +11,7 @@ from typing import Any
 
 import openai
 
-from selfplay.untrusted_json import MIB, AnswerError, inflated
+from selfplay.untrusted_json import MIB, AnswerError, count_values, inflated
 
 _http = importlib.import_module(str(openai.DefaultAsyncHttpxClient.__base__.__module__).partition(".")[0])
 """The HTTP library of the openai client: httpx, or httpx2 from version 3 on."""
@@ -51,7 +51,11 @@ class PacedClient(openai.DefaultAsyncHttpxClient):
         finally:
             await answer.aclose()
         headers = [(name, value) for name, value in answer.headers.multi_items() if name.lower() not in _FRAMING]
-        content = _unpacked(bytes(data), answer.headers.get("content-encoding", ""), request)
+        content = _unpacked(bytes(data), answer.headers.get("content-encoding", "").lower(), request)
+        if answer.status_code >= ERROR and count_values(content) > MOST_OF_ERROR:  # the API's client reads any number
+            content = content[:MOST_OF_ERROR]
+        kind = answer.headers.get("content-type", "").partition(";")[0].strip() or "application/json"
+        headers.append(("content-type", f"{kind}; charset=utf-8"))
         return _http.Response(answer.status_code, headers=headers, content=content, request=request)
 
     async def _wait_for_turn(self) -> None:
@@ -63,14 +67,16 @@ class PacedClient(openai.DefaultAsyncHttpxClient):
             await asyncio.sleep(start - now)
 
 
-_FRAMING = ("content-encoding", "content-length", "transfer-encoding")
-"""Headers of how an answer was sent."""
+_FRAMING = ("content-encoding", "content-length", "transfer-encoding", "content-type")
+"""Headers of how an answer was sent; a charset may be the name of any of Python's codecs."""
+ERROR, MOST_OF_ERROR = 300, 10_000
+"""The first status that is no answer; the values that its body may hold, else so many bytes of it are kept."""
 
 
 def _unpacked(data: bytes, how: str, request: Any) -> bytes:
-    if how in ("", "identity"):
+    if how in ("", "identity") or not data:
         return data
-    if how != "gzip":
+    if how not in ("gzip", "x-gzip"):
         raise _http.DecodingError(f"the answer is packed as {how[:40]!r}, which nobody asked for", request=request)
     try:
         return inflated(data, MOST_ANSWER, gzip=True)

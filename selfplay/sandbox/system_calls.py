@@ -13,6 +13,7 @@ clone       56 220
 clone3     435 435
 ioctl       16  29
 ioprio_set 251  30
+prctl      157 167
 prlimit64  302 261
 sched_setaffinity  203 122
 sched_setattr      314 274
@@ -69,6 +70,7 @@ quotactl          179  60
 quotactl_fd       443 443
 reboot            169 142
 request_key       249 218
+seccomp           317 277
 setns             308 268
 settimeofday      164 170
 swapoff           168 225

@@ -28,7 +28,7 @@ KNOWN = frozenset(
        ("Metadata", "TensorStorageMetadata", "TensorProperties", "ChunkStorageMetadata", "BytesStorageMetadata",
         "MetadataIndex", "StorageMeta", "_MEM_FORMAT_ENCODING")),
      (f"{_OF_TORCH}.filesystem", "_StorageInfo"), ("torch.serialization", "_get_layout"), ("torch", "Size"),
-     ("pathlib", "PosixPath"), ("collections", "OrderedDict")]
+     ("pathlib", "PosixPath"), ("pathlib._local", "PosixPath"), ("collections", "OrderedDict")]
 )  # fmt: skip
 """What torch 2.11 to 2.13 writes into `.metadata`, besides data types."""
 

@@ -25,7 +25,7 @@ def test_the_steps_are_shown_and_are_in_the_json(selfplay: Command, run: Path) -
         ("[]\n", "line 1: it does not hold a step's figures"),
         ('{"number": NaN}\n', "line 1: it is not JSON as we write it: NaN is not a number"),
         ("[" * 10_000, "line 1: it is nested"),
-        (None, "is a link"),
+        (None, "is not a regular file"),
     ],
 )
 def test_hostile_figures_are_refused_by_line(selfplay: Command, run: Path, content: str | None, said: str) -> None:

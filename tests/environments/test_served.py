@@ -101,13 +101,15 @@ def test_wrong_requests_say_what_is_wrong(served: Served) -> None:
 
 
 @pytest.mark.slow
-def test_a_request_that_is_too_large_is_refused_unread(served: Served) -> None:
+@pytest.mark.parametrize(("right", "status", "said"), [(True, 400, b"The limit is"), (False, 401, b"the token is")])
+def test_a_request_that_is_too_large_is_refused_unread(served: Served, right: bool, status: int, said: bytes) -> None:
     connection = HTTPConnection("127.0.0.1", served[1].port)
     connection.putrequest("POST", "/sessions")
+    connection.putheader("Authorization", f"Bearer {served[1].token if right else 'another'}")
     connection.putheader("Content-Length", str(1 << 30))
     connection.endheaders()
     answer = connection.getresponse()
-    assert (answer.status, b"The limit is" in answer.read()) == (400, True)
+    assert (answer.status, said in answer.read()) == (status, True)
 
 
 @pytest.mark.slow

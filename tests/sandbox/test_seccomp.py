@@ -38,6 +38,7 @@ X86_64 = """
     kexec_load=246 init_module=175 io_uring_setup=425 move_mount=429 futex=202 open_by_handle_at=304 pidfd_open=434
     wait4=61 mmap=9 socketpair=53 setpriority=141 ioprio_set=251 sched_setaffinity=203 sched_setattr=314
     sched_setparam=142 sched_setscheduler=144 io_setup=206 setsockopt=54
+    seccomp=317 prctl=157
 """
 AARCH64 = """
     read=63 write=64 execve=221 openat=56 ioctl=29 socket=198 clone=220 clone3=435 ptrace=117 mount=40 unshare=97
@@ -45,6 +46,7 @@ AARCH64 = """
     kexec_load=104 init_module=105 io_uring_setup=425 move_mount=429 futex=98 open_by_handle_at=265 pidfd_open=434
     wait4=260 mmap=222 socketpair=199 setpriority=140 ioprio_set=30 sched_setaffinity=122 sched_setattr=274
     sched_setparam=118 sched_setscheduler=119 io_setup=0 setsockopt=208
+    seccomp=277 prctl=167
 """
 NUMBERS = {
     machine: {name: int(number) for name, number in (entry.split("=") for entry in table.split())}
@@ -55,6 +57,7 @@ DENIED = (
     *("ptrace", "mount", "unshare", "setns", "bpf", "keyctl", "userfaultfd", "perf_event_open", "pivot_root"),
     *("process_vm_writev", "kexec_load", "init_module", "io_uring_setup", "move_mount", "open_by_handle_at"),
     "io_setup",
+    "seccomp",
 )
 
 
@@ -80,6 +83,7 @@ def test_calls_by_argument(machine: str) -> None:
         assert decide(machine, numbers["clone"], fork | flag) == EPERM
     requests = (0x5401, 0x5412, 0x541C)  # TCGETS, TIOCSTI, TIOCLINUX
     assert [decide(machine, numbers["ioctl"], 0, request) for request in requests] == [ALLOW, EPERM, EPERM]
+    assert [decide(machine, numbers["prctl"], option) for option in (4, 22, 38)] == [ALLOW, EPERM, ALLOW]
     attached = {(level, option) for level in (0, 1, 6, 41) for option in range(80)
                 if decide(machine, numbers["setsockopt"], 3, level, option) == EPERM}  # fmt: skip
     assert attached == {(1, 26), (1, 50), (1, 51), (1, 52)}  # (41, 26) is IPV6_V6ONLY

@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from selfplay.oracle.rewriting.python_trees import parsed, unparsed
 from selfplay.oracle.rewriting.secret_names import secret_name
+from selfplay.plain_text import syntax_tree
 
 _RUNNERS = ("pytest", "_pytest", "unittest", "doctest", "nose", "hypothesis", "conftest")
 
@@ -36,7 +37,7 @@ def helper(text: str, names: Collection[str]) -> str:
 
 def renamed(text: str) -> tuple[str, dict[str, str]]:
     """Rename a helper's functions and classes; also returns old name -> new name of everything that it defines."""
-    tree = ast.parse(text)
+    tree = syntax_tree(text)
     kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
     old = [node.name for node in tree.body if isinstance(node, kinds)]
     fresh = {name: secret_name((), text) for name in old}

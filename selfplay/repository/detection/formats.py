@@ -12,7 +12,9 @@ from typing import Any
 
 MAX_BYTES = 1 << 20
 MAX_DOTS = 200
-"""Dots in a line before a `=`; no project has keys with more parts."""
+MAX_DOTS_OF_LINE = 600
+"""Dots in a line before a `=`, as no project has keys with more parts; and in a whole line, since a part in quotes may
+hold a `=`."""
 _OPTION = re.compile(r"([^=:]+)[=:](.*)", re.DOTALL)
 
 
@@ -30,7 +32,9 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 def toml(text: str) -> dict[str, Any]:
     """The document; empty if it is malformed."""
-    if any(part.count(".") > MAX_DOTS for line in text.split("\n") for part in line.split("=")):
+    lines = text.split("\n")
+    many = any(part.count(".") > MAX_DOTS for line in lines for part in line.split("="))
+    if many or any(line.count(".") > MAX_DOTS_OF_LINE for line in lines):
         return {}
     try:
         return tomllib.loads(text)

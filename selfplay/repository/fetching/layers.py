@@ -36,8 +36,11 @@ def write_tree(store: GitDir, tree: str, folder: Path) -> None:
 
 
 def past_of(store: GitDir, commit: str) -> str:
-    """A digest of the commits that `write_history` would copy."""
-    return hashlib.sha256(store.run("rev-list", f"--max-count={DEPTH}", commit)).hexdigest()[:16]
+    """A digest of what `write_history` would copy: the newest commits, and those at which the store's history ends."""
+    digest = hashlib.sha256(store.run("rev-list", f"--max-count={DEPTH}", commit))
+    ends = store.path / "shallow"
+    digest.update(b"\n".join(sorted(ends.read_bytes().split())) if ends.exists() else b"")
+    return digest.hexdigest()[:16]
 
 
 def write_history(store: GitDir, commit: str, tree: Path, folder: Path) -> None:

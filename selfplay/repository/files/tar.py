@@ -15,8 +15,9 @@ from selfplay.repository.inside.pack import END, FILE, FOLDER, LINK
 
 BLOCK = 512
 LONGEST_EXTENSION = 1 << 16
-MOST_SKIPPED, MOST_SKIPPED_BYTES = 20_000, 256 << 20
-"""Headers of an archive that make no entry, and bytes that belong to none: no bound of the reader sees them."""
+MOST_EXTENDED, MOST_SKIPPED, MOST_SKIPPED_BYTES = 8, 20_000, 256 << 20
+"""Extensions of one entry; headers of an archive that make no entry, and bytes that belong to none: no bound of the
+reader sees them."""
 KINDS = {b"0": FILE, b"\0": FILE, b"5": FOLDER, b"2": LINK}
 GNU_NAME, GNU_TARGET, PAX, PAX_GLOBAL = b"L", b"K", b"x", b"g"
 LENGTH = re.compile(rb"(\d{1,8}) ")
@@ -35,6 +36,7 @@ class Tar:
     def header(self) -> Header:
         """The next entry; its content must be read before the one after it. Raises `BadStream`."""
         names: dict[bytes, bytes] = {}
+        extended = 0
         while True:
             self._skip(self._padding)
             block = exactly(self._stream, BLOCK)
@@ -46,7 +48,9 @@ class Tar:
                 raise BadStream("it is not a tar archive: a header is damaged")
             if kind in (GNU_NAME, GNU_TARGET, PAX, PAX_GLOBAL):
                 names |= self._extension(kind, size)
-                self._count_skipped(size)
+                extended += 1
+                if extended > MOST_EXTENDED:
+                    raise TooLarge(f"{extended} headers that extend one entry", f"{MOST_EXTENDED} are the most")
             elif kind in KINDS:
                 return self._entry(block, KINDS[kind], size, names)
             else:

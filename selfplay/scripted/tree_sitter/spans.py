@@ -1,5 +1,6 @@
 """Places of a parsed source as cuts of lines."""
 
+import re
 from bisect import bisect_right
 from collections.abc import Sequence
 
@@ -9,6 +10,9 @@ from selfplay.scripted.edits.cuts import Cut
 from selfplay.syntax import Source
 from selfplay.syntax.source import first_line, last_line
 
+_OPENS = re.compile(rb"(?:=|=>| \(|:|(?<![\w$.])return)$")
+"""The end of a line on whose next line an expression stands alone."""
+_COMMENT = re.compile(rb"//|/\*|\*/|^\s*\*")
 LINE = 80
 """Bytes of a line that is joined, at most."""
 
@@ -36,7 +40,7 @@ def _joined(data: bytes, start: int, end: int, new: str) -> tuple[int, int, str,
     above = data.rfind(b"\n", 0, max(0, left - 1)) + 1
     opened = data[above : left - 1].rstrip() if left else b""
     begins = left
-    if not data[left:start].strip() and opened.endswith((b"=", b"=>", b" (", b"return", b":")) and opened.strip():
+    if not data[left:start].strip() and _OPENS.search(opened) and not _COMMENT.search(opened):
         glue = "" if opened.endswith(b"(") else " "
         start, new, begins = above + len(opened), glue + new, above
     right = data.find(b"\n", end)

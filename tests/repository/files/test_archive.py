@@ -144,7 +144,7 @@ def test_headers_without_an_entry_are_bounded(monkeypatch: pytest.MonkeyPatch, k
     info.type = kind
     block = info.tobuf(tarfile.USTAR_FORMAT)
     reader = tar.Tar(io.BytesIO(block * 60 + bytes(1024)))
-    with pytest.raises(TooLarge, match="51 headers without an entry"):
+    with pytest.raises(TooLarge, match=r"9 headers that extend one entry|51 headers without an entry"):
         reader.header()
 
 
