@@ -125,9 +125,7 @@ def _values() -> Iterator[Case]:
     yield Case("a bug without a record", statements("UPDATE episodes SET bug = NULL"), POOL)
     yield Case("an unknown status", statements(f"UPDATE episodes SET status = '{ESCAPE}'"), POOL)
     for facts in ("true", '"x"', "[1]", "3"):
-        yield Case(
-            f"facts {facts}", statements(f"UPDATE repositories SET facts = '{facts}'"), ("show", "dataset"), POOL
-        )
+        yield Case(f"facts {facts}", statements(f"UPDATE repositories SET facts = '{facts}'"), (*POOL, "dataset"))
     yield Case("a number that is text", statements("UPDATE episodes SET number = 'x' || number"), POOL)
     yield Case("a reason of bytes", statements("UPDATE episodes SET reason = x'ff00'"), POOL)
     yield Case("text that is not UTF-8", statements("UPDATE episodes SET reason = CAST(x'ff00' AS TEXT)"), POOL[:1])

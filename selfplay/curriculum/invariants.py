@@ -31,6 +31,7 @@ _OF_COLUMN = {
     ("promotions", "parent"): _BUG,
     ("episodes", "trajectory"): _FILE, ("attempts", "trajectory"): _FILE,
     ("attempts", "resolved"): _TRUTH, ("audits", "clean"): _TRUTH,
+    ("repositories", "facts"): "({0} NOT GLOB '{{*}}')",
 }  # fmt: skip
 """(table, column) -> a further condition that no value may meet; most of them become parts of paths."""
 _SAME = "(e.repository, e.number) = (b.repository, b.episode)"
