@@ -36,7 +36,7 @@ UNREADABLE = (
     OSError, ValueError, RuntimeError, EOFError, UnpicklingError, AttributeError, TypeError, KeyError, IndexError,
     UntrustedDataError, dcp.api.CheckpointException,
 )  # fmt: skip
-"""What torch and the unpickler raise for files that are none of theirs."""
+"""What torch and the unpickler raise for files that they did not write."""
 REMOVE = "Remove that folder: the checkpoint before it is used then."
 
 
