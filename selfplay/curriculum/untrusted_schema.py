@@ -1,8 +1,9 @@
 """Is a database's schema one that we make? A stranger's schema is code: SQLite runs its expressions."""
 
-import contextlib
 import re
 import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from functools import cache
 from pathlib import Path
 
@@ -39,11 +40,9 @@ def refuse_strange_schema(database: sqlite3.Connection, path: Path) -> None:
 
 def refuse_other_tables(database: sqlite3.Connection, path: Path, schema: str) -> None:
     """Raises `CurriculumError` for anything that `schema` does not make, word for word, and for too many rows."""
-    made = "SELECT type, name, sql FROM sqlite_master WHERE sql NOT NULL"
-    with contextlib.closing(sqlite3.connect(":memory:")) as empty:
-        empty.executescript(schema)
-        ours = {(kind, name): _plain(sql) for kind, name, sql in empty.execute(made)}
-    for kind, name, sql in database.execute(made).fetchmany(len(ours) + 1):
+    with _empty(schema) as empty:
+        ours = {(kind, name): _plain(sql) for kind, name, sql in empty.execute(MADE)}
+    for kind, name, sql in database.execute(MADE).fetchmany(len(ours) + 1):
         if ours.get((kind, name)) != _plain(str(sql)):
             raise CurriculumError(f"{path} holds a {str(kind)[:20]} {str(name)[:60]!r} that selfplay did not make", NOT)
         if database.execute(f"SELECT COUNT(*) FROM {name}").fetchone()[0] > MOST_ROWS:
@@ -77,8 +76,7 @@ def _ordinary(database: sqlite3.Connection, name: str, sql: str, version: int) -
 @cache
 def _columns() -> dict[str, set[tuple[str, str, int]]]:
     """Table -> its columns: name, type, place in the primary key."""
-    with contextlib.closing(sqlite3.connect(":memory:")) as empty:
-        empty.executescript(SCHEMA)
+    with _empty(SCHEMA) as empty:
         rows = "SELECT name, type, pk FROM pragma_table_info(?)"
         return {name: {(str(n), kind, key) for n, kind, key in empty.execute(rows, (name,))} for name in _ours()[0]}
 
@@ -111,16 +109,25 @@ def our_tables() -> dict[str, dict[str, tuple[str, bool]]]:
 @cache
 def _ours() -> tuple[dict[str, dict[str, tuple[str, bool]]], dict[str, str]]:
     """What `SCHEMA` makes. Tables: column -> (type, whether it may be empty); indexes: their plain statements."""
-    empty = sqlite3.connect(":memory:")
-    empty.executescript(SCHEMA)
-    made = empty.execute("SELECT type, name, sql FROM sqlite_master WHERE sql NOT NULL").fetchall()
-    tables = {
-        table: {
-            name: (kind, not strict and not key)
-            for _, name, kind, strict, _, key in empty.execute(f"PRAGMA table_info({table})")
+    with _empty(SCHEMA) as empty:
+        made = empty.execute(MADE).fetchall()
+        tables = {
+            table: {
+                name: (kind, not strict and not key)
+                for _, name, kind, strict, _, key in empty.execute(f"PRAGMA table_info({table})")
+            }
+            for form, table, _ in made
+            if form == "table" and table != "sqlite_sequence"
         }
-        for form, table, _ in made
-        if form == "table" and table != "sqlite_sequence"
-    }
-    empty.close()
     return tables, {name: _plain(sql) for form, name, sql in made if form == "index"}
+
+
+MADE = "SELECT type, name, sql FROM sqlite_master WHERE sql NOT NULL"
+
+
+@contextmanager
+def _empty(schema: str) -> Iterator[sqlite3.Connection]:
+    """A database in memory that has nothing but this schema."""
+    with closing(sqlite3.connect(":memory:")) as empty:
+        empty.executescript(schema)
+        yield empty

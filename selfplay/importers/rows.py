@@ -62,7 +62,8 @@ def _row(name: str, value: Any, fault: str, beside: Path) -> DatasetRow:
 
 def _files(path: Path) -> list[Path]:
     if path.is_dir():
-        found = [path / name for ending in ENDINGS for name in listed_below(path) if name.endswith(ending)]
+        names = listed_below(path)
+        found = [path / name for ending in ENDINGS for name in names if name.endswith(ending)]
         found = found or [path / "data" / name for name in listed_below(path, "data") if name.endswith(".parquet")]
         return [file for file in found if file.is_file()]
     if not path.exists():

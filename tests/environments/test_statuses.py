@@ -2,6 +2,8 @@
 
 import socket
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from http.client import HTTPConnection
 from http.server import HTTPServer
 from typing import Any
@@ -11,6 +13,16 @@ import pytest
 from selfplay.environments.errors import Busy, EnvironmentRefused, NoTask
 from selfplay.environments.server import MOST_BODY, OURS, _Handler
 from selfplay.errors import SelfplayError
+
+
+@contextmanager
+def answering(handler: type[_Handler]) -> Iterator[int]:
+    """The port of a server that answers one request."""
+    with HTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.handle_request)
+        thread.start()
+        yield server.server_port
+        thread.join()
 
 
 class OfAnother(SelfplayError):
@@ -28,26 +40,19 @@ def test_an_error_has_the_status_of_its_kind(error: SelfplayError, status: int) 
         def answer(self) -> Any:
             raise error
 
-    with HTTPServer(("127.0.0.1", 0), Failing) as server:
-        thread = threading.Thread(target=server.handle_request)
-        thread.start()
-        connection = HTTPConnection("127.0.0.1", server.server_port, timeout=10)
+    with answering(Failing) as port:
+        connection = HTTPConnection("127.0.0.1", port, timeout=10)
         connection.request("GET", "/tasks")
         answer = connection.getresponse()
         assert (answer.status, type(error).__name__.encode() in answer.read()) == (status, True)
         connection.close()
-        thread.join()
 
 
 @pytest.mark.parametrize("length", ["\xb2", "9" * 5000, "-1", "1e3", str(MOST_BODY + 1)])
 def test_a_length_that_is_none_is_refused(length: str) -> None:
-    with HTTPServer(("127.0.0.1", 0), _Handler) as server:
-        thread = threading.Thread(target=server.handle_request)
-        thread.start()
-        with socket.create_connection(("127.0.0.1", server.server_port), timeout=10) as client:
-            client.sendall(f"POST /sessions HTTP/1.1\r\nHost: x\r\nContent-Length: {length}\r\n\r\n".encode("latin-1"))
-            assert client.makefile("rb").readline().split()[1] == b"400"
-        thread.join()
+    with answering(_Handler) as port, socket.create_connection(("127.0.0.1", port), timeout=10) as client:
+        client.sendall(f"POST /sessions HTTP/1.1\r\nHost: x\r\nContent-Length: {length}\r\n\r\n".encode("latin-1"))
+        assert client.makefile("rb").readline().split()[1] == b"400"
 
 
 def test_a_client_that_hangs_up_leaves_no_traceback(capfd: pytest.CaptureFixture[str]) -> None:
@@ -55,11 +60,7 @@ def test_a_client_that_hangs_up_leaves_no_traceback(capfd: pytest.CaptureFixture
         def answer(self) -> Any:
             raise ConnectionResetError
 
-    with HTTPServer(("127.0.0.1", 0), Slow) as server:
-        thread = threading.Thread(target=server.handle_request)
-        thread.start()
-        with socket.create_connection(("127.0.0.1", server.server_port), timeout=10) as client:
-            client.sendall(b"GET /tasks HTTP/1.1\r\nHost: x\r\n\r\n")
-            assert client.recv(10) == b""
-        thread.join()
+    with answering(Slow) as port, socket.create_connection(("127.0.0.1", port), timeout=10) as client:
+        client.sendall(b"GET /tasks HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert client.recv(10) == b""
     assert capfd.readouterr().err == ""

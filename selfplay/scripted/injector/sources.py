@@ -5,9 +5,9 @@ functions that tests name are tried first.
 """
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -66,14 +66,10 @@ class Sources:
         """The tree of a file. Raises `Unreadable`."""
         return parse(self.language, self.texts[path])
 
-    def names_by_line(self, path: str) -> Mapping[str, Sequence[int]]:
-        """The names in a file that say something, each with the 1-based line of every place where it stands. Raises
+    def rare_names(self, path: str, most: int) -> Mapping[int, frozenset[str]]:
+        """1-based line -> the names on it that say something and stand in the file `most` times at most. Raises
         `Unreadable`."""
-        source, found = self.source(path), dict[str, list[int]]()
-        for node in walk(source.root):
-            if node.type.endswith("identifier") and node.end_byte - node.start_byte > SHORT:
-                found.setdefault(source.said(node), []).append(first_line(node))
-        return found
+        return _rare_names(self.language, self.texts[path], most)
 
     def function(self, place: SourcePlace) -> Function:
         return list(self.source(place.path).functions())[place.number]
@@ -97,6 +93,19 @@ class Sources:
                 functions += [(path, name, number) for name, number in _changeable(source)]
         places = (SourcePlace(path, name, number, name.rsplit(".", 1)[-1] in words) for path, name, number in functions)
         return _Parsed(tuple(places), unparsed)
+
+
+@lru_cache(maxsize=64)
+def _rare_names(language: str, text: str, most: int) -> Mapping[int, frozenset[str]]:
+    source, places = parse(language, text), dict[str, list[int]]()
+    for node in walk(source.root):
+        if node.type.endswith("identifier") and node.end_byte - node.start_byte > SHORT:
+            places.setdefault(source.said(node), []).append(first_line(node))
+    found = dict[int, set[str]]()
+    for name, lines in places.items():
+        for line in lines if len(lines) <= most else ():
+            found.setdefault(line, set()).add(name)
+    return {line: frozenset(names) for line, names in found.items()}
 
 
 def _has_long_lines(text: str) -> bool:

@@ -83,16 +83,17 @@ class TreePlanner:
             return [compose(cuts, size, self.rng) for size in sizes]
         if not any(cut.case for cut in cuts):
             return []
-        return [self._special(place) for _ in range(COMPOSED)]
+        cases = [[cut for cut in self._moderate(one) if cut.case] for one in self._nearest(place)]
+        return [self._special(place.path, cases) for _ in range(COMPOSED)]
 
-    def _special(self, place: SourcePlace) -> tuple[Cut, ...]:
-        """Cuts of special cases of a function, and of functions near it what belongs to them."""
-        wanted, told = wanted_lines(self.rng, SIZES), self._told(place.path)
-        chosen: tuple[Cut, ...] = ()
-        for one in self._nearest(place):
-            if not chosen and one is not place:
+    def _special(self, path: str, cases: Sequence[Sequence[Cut]]) -> tuple[Cut, ...]:
+        """Cuts of special cases of a function, and of functions near it what belongs to them. `cases`: what each of
+        them offers, the function's own first."""
+        wanted, chosen = wanted_lines(self.rng, SIZES), tuple[Cut, ...]()
+        for number, offered in enumerate(cases):
+            if number and not chosen:
                 break
-            chosen += together([c for c in self._moderate(one) if c.case], told, chosen, wanted, self.rng)
+            chosen += together(offered, self._told(path), chosen, wanted, self.rng)
         return chosen
 
     def _moderate(self, place: SourcePlace) -> list[Cut]:
@@ -107,13 +108,8 @@ class TreePlanner:
 
     def _told(self, path: str) -> Callable[[Sequence[Cut]], frozenset[str]]:
         """The names in the lines of cuts that are rare in their file."""
-        named = self.sources.names_by_line(path)
-
-        def told(cuts: Sequence[Cut]) -> frozenset[str]:
-            lines = {line for cut in cuts for line in range(cut.start, cut.end + 1)}
-            return frozenset(name for name, at in named.items() if len(at) <= RARE and not lines.isdisjoint(at))
-
-        return told
+        rare, none = self.sources.rare_names(path, RARE), frozenset[str]()
+        return lambda cuts: none.union(*(rare.get(n, none) for cut in cuts for n in range(cut.start, cut.end + 1)))
 
     def _nearest(self, place: SourcePlace) -> list[SourcePlace]:
         """The functions of its file, nearest first, starting with the function itself."""
