@@ -1,12 +1,15 @@
-"""What several checks share: verdicts, short lists for messages, and runs of variants."""
+"""What several checks share: verdicts, short lists for messages, runs of variants, and tests whose outcome varies."""
 
-from collections.abc import Callable, Collection
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
 from selfplay.artifact import Verdict
 from selfplay.workbench import TestRun, Workbench
 
 NAME_CHARACTERS = 200
+MOST_ROUNDS = 10
+"""Runs of each tree at most, in a suite whose tests vary."""
 
 
 def passes(check: str, reason: str, **details: Any) -> Verdict:
@@ -42,11 +45,36 @@ def unusable(run: TestRun, where: str) -> str:
 
 
 def never_passing(tests: frozenset[str], again: Callable[[int], TestRun], repeats: int) -> frozenset[str]:
-    """The tests among `tests`, which failed in the first of `repeats` runs, that pass in no other. `again`: the run of
-    this number; without tests there is none."""
-    for repeat in range(1, repeats) if tests else ():
+    """The tests among `tests`, which failed in the first run, that pass in no other. `again`: the run of this number;
+    without tests there is none."""
+    for repeat in rounds([again], repeats) if tests else ():
+        if not tests:
+            break
         tests -= again(repeat).passed
     return tests
+
+
+def rounds(trees: Sequence[Callable[[int], TestRun]], repeats: int) -> Iterator[int]:
+    """The further runs that tell what is the same in each from what was so by chance: `repeats` runs of each tree in
+    total, as check 8 makes in any case. Where these show that tests vary, more: a test that is missing half of the
+    time is missing in two runs of one tree, and in none of two others, once in 64 times."""
+    yield from range(1, repeats)
+    if varying([[tree(repeat) for repeat in range(repeats)] for tree in trees]):
+        yield from range(repeats, MOST_ROUNDS)
+
+
+def varying(trees: Sequence[Sequence[TestRun]]) -> frozenset[str]:
+    """The tests whose outcome differs between runs of one tree. A test that only one run names (its id holds a time)
+    is not among them: it says nothing of others."""
+    named = Counter(test for runs in trees for run in runs for test in run.outcomes)
+    return frozenset(test for runs in trees for test, times in odd_runs(runs).items() if times and named[test] > 1)
+
+
+def odd_runs(runs: Sequence[TestRun]) -> dict[str, int]:
+    """For each test the runs of a tree in which its outcome was not the usual one; a missing test is an outcome."""
+    tests = {test for run in runs for test in run.outcomes}
+    usual = {test: Counter(run.outcomes.get(test) for run in runs).most_common(1)[0][1] for test in tests}
+    return {test: len(runs) - times for test, times in usual.items()}
 
 
 def failing(bench: Workbench, bug: str) -> frozenset[str]:

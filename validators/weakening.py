@@ -10,10 +10,22 @@ that pass under the bug. Measured on ten bugs of sqlparse 0.5.3, with some 450 s
 and one 4, each a case of a failing test.
 """
 
+from collections.abc import Callable
+
 from selfplay.artifact import Artifact, Verdict
 from selfplay.formatting import count
 from selfplay.patches import PatchError, parse
-from selfplay.validators.common import failing, fails, few, function_of, never_passing, passes, unusable, variant
+from selfplay.validators.common import (
+    failing,
+    fails,
+    few,
+    function_of,
+    never_passing,
+    passes,
+    rounds,
+    unusable,
+    variant,
+)
 from selfplay.validators.hints import find_hint
 from selfplay.validators.thresholds import Thresholds
 from selfplay.workbench import TestRun, Workbench
@@ -48,7 +60,7 @@ def check(artifact: Artifact, bench: Workbench, thresholds: Thresholds) -> Verdi
     if not passing and not gone:
         return fails(NAME, f"the weakening hides no failing test (of {len(broken)})")
     survivors = bench.run().passed - broken
-    lost = _steady(survivors - weakened.passed, artifact, bench, thresholds.repeats)
+    lost = _steady(survivors - weakened.passed, bench, run, thresholds.repeats)
     if reason := _too_much(lost, len(survivors), broken, thresholds.max_lost_share):
         return fails(NAME, reason, lost=len(lost))
     reason = f"hides {len(passing) + len(gone)} of {count(len(broken), 'failing test')}"
@@ -58,15 +70,26 @@ def check(artifact: Artifact, bench: Workbench, thresholds: Thresholds) -> Verdi
     return passes(NAME, reason, passing=len(passing), gone=len(gone), visible=visible, lost=len(lost))
 
 
-def _steady(tests: frozenset[str], artifact: Artifact, bench: Workbench, repeats: int) -> frozenset[str]:
+def _steady(
+    tests: frozenset[str], bench: Workbench, weakened: Callable[[int], TestRun], repeats: int
+) -> frozenset[str]:
     """The tests among `tests` that are lost in every run: a flaky test that is missing once was not removed.
 
-    Only an artifact that seems to lose tests pays for this additional run; all others get it in the determinism check.
+    Only an artifact that seems to lose tests pays for these additional runs; all others get them in the determinism
+    check.
     """
-    bug, weaken = artifact.bug_inject, artifact.weakening
-    for repeat in range(1, repeats) if tests else ():
-        tests &= bench.run(repeat=repeat).passed & variant(bench, bug, repeat=repeat).passed
-        tests -= variant(bench, bug, weaken, repeat=repeat).passed
+
+    def original(repeat: int) -> TestRun:
+        return bench.run(repeat=repeat)
+
+    def buggy(repeat: int) -> TestRun:
+        return variant(bench, bench.artifact.bug_inject, repeat=repeat)
+
+    for repeat in rounds([original, buggy, weakened], repeats) if tests else ():
+        if not tests:
+            break
+        tests &= original(repeat).passed & buggy(repeat).passed
+        tests -= weakened(repeat).passed
     return tests
 
 
