@@ -7,7 +7,7 @@ import traceback
 
 from selfplay.cli import curriculum, solve, evaluate, credit, bugs, export, logs, importing, show, report, trajectories  # noqa: F401  # isort: skip  (as --help shows them)
 from selfplay.cli import sft, learn, train, serve_env, model, image, machine  # noqa: F401  # isort: skip
-from selfplay.cli.app import app, handle_sigterm
+from selfplay.cli.app import app, handle_interrupts
 from selfplay.cli.failures import explained
 from selfplay.formatting import shortened
 from selfplay.plain_text import told
@@ -19,7 +19,7 @@ LONGEST = 1000
 
 def main() -> None:
     """Entry point: errors that a user can mend are printed with their hint and exit 2."""
-    handle_sigterm()
+    handle_interrupts()
     try:
         app()
     except Exception as error:

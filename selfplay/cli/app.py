@@ -17,6 +17,8 @@ from selfplay.plain_text import told
 from selfplay.version import VERSION
 
 INTERRUPTED = 130
+SOON = 0.01
+"""Seconds until an interrupt that was swallowed comes again."""
 
 
 def end_as_by_interrupt(number: int, frame: FrameType | None) -> None:
@@ -27,13 +29,27 @@ def end_as_by_interrupt(number: int, frame: FrameType | None) -> None:
     at_interrupt(signal.SIGINT, frame)
 
 
-def handle_sigterm() -> None:
-    """Let SIGTERM end this process, and not its forks, as Ctrl-C does. Only the main thread may, and once is enough."""
+def handle_interrupts() -> None:
+    """Let SIGTERM end this process, and not its forks, as Ctrl-C does, and no interrupt be swallowed. Only the main
+    thread may, and once is enough."""
     in_main = threading.current_thread() is threading.main_thread()
     if not in_main or signal.getsignal(signal.SIGTERM) is end_as_by_interrupt:
         return
     signal.signal(signal.SIGTERM, end_as_by_interrupt)
     os.register_at_fork(after_in_child=lambda: signal.signal(signal.SIGTERM, signal.SIG_DFL))
+    sys.unraisablehook = _interrupt_again
+
+
+def _interrupt_again(ignored: "sys.UnraisableHookArgs") -> None:
+    """Where nothing can be raised (a `__del__`, a text made for Rust) Python goes on after an interrupt, and whatever
+    was under way is wrong for good: a pattern that pydantic was reading once became "<unprintable str object>", and
+    every bug was invalid. The interrupt comes again, when this function has returned."""
+    if not issubclass(ignored.exc_type, KeyboardInterrupt):
+        sys.__unraisablehook__(ignored)
+        return
+    again = threading.Timer(SOON, os.kill, (os.getpid(), signal.SIGTERM))
+    again.daemon = True
+    again.start()
 
 
 class Interruptible(TyperGroup):

@@ -1,4 +1,4 @@
-"""SIGTERM, which a scheduler or a container that stops sends, ends a command as Ctrl-C does."""
+"""SIGTERM, which a scheduler or a container that stops sends, ends a command as Ctrl-C does; none is swallowed."""
 
 import signal
 import subprocess
@@ -10,11 +10,23 @@ import pytest
 from selfplay import cli
 from selfplay.cli.app import end_as_by_interrupt
 
-BEGIN = "import asyncio, os, signal, time\nfrom selfplay.cli.app import handle_sigterm\nhandle_sigterm()\n"
+BEGIN = "import asyncio, os, signal, time\nfrom selfplay.cli.app import handle_interrupts\nhandle_interrupts()\n"
 WAITS = {
     "in a call": """
         try:
             print("ready", flush=True)
+            time.sleep(60)
+        except KeyboardInterrupt:
+            print("closed")
+        """,
+    "where nothing can be raised": """
+        class Slow:
+            def __del__(self):
+                print("ready", flush=True)
+                time.sleep(60)
+        try:
+            slow = Slow()
+            del slow
             time.sleep(60)
         except KeyboardInterrupt:
             print("closed")
@@ -83,8 +95,21 @@ def test_a_fork_ends_at_once() -> None:
 def test_the_command_handles_it(monkeypatch: pytest.MonkeyPatch) -> None:
     before = signal.getsignal(signal.SIGTERM)
     monkeypatch.setattr(cli, "app", lambda: None)
+    monkeypatch.setattr(sys, "unraisablehook", sys.unraisablehook)
     try:
         cli.main()
         assert signal.getsignal(signal.SIGTERM) is end_as_by_interrupt
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+def test_other_errors_where_nothing_can_be_raised_are_told() -> None:
+    program = """
+        class Broken:
+            def __del__(self):
+                raise ValueError("told")
+        Broken()
+        """
+    command = [sys.executable, "-c", BEGIN + textwrap.dedent(program)]
+    ended = subprocess.run(command, stderr=subprocess.PIPE, text=True, check=True)
+    assert "ValueError: told" in ended.stderr
