@@ -27,7 +27,7 @@ from selfplay.oracle.behaviour.stored_behaviour import (
     raising,
     without_accidents,
 )
-from selfplay.oracle.behaviour.unseen_inputs import all_novel
+from selfplay.oracle.behaviour.unseen_inputs import Novelty, all_novel
 from selfplay.oracle.behaviour.unusual_inputs import unusual
 from selfplay.oracle.layers import Layer, caught
 
@@ -45,7 +45,7 @@ def call_beside(tried: TriedCalls, beside: Sequence[str], tests: str, seed: int)
     tests. Also returns the names of those that tests make. Raises `SandboxError`."""
     seen = list(beside[:SEEN_BESIDE])
     other = TriedCalls(tried.bench, tried.calls, prefix=BESIDE)
-    made = (*varied_calls(seen, (), TRIED_GUARDS, seed), *all_novel(seen, tests, TRIED_GUARDS, seed))
+    made = (*varied_calls(seen, (), TRIED_GUARDS, seed), *all_novel(seen, TRIED_GUARDS, seed, Novelty(tests)))
     return other, [*other.add((*seen, *made))][: len(seen)]
 
 

@@ -28,7 +28,7 @@ from selfplay.oracle.behaviour.stored_behaviour import (
     worn,
 )  # fmt: skip
 from selfplay.oracle.behaviour.traced_calls import Entered
-from selfplay.oracle.behaviour.unseen_inputs import all_novel, is_novel
+from selfplay.oracle.behaviour.unseen_inputs import Novelty, all_novel, is_novel
 from selfplay.oracle.behaviour.unusual_inputs import of_another_type
 from selfplay.oracle.originals import original_texts
 
@@ -56,9 +56,8 @@ class DrawnCalls:
     judged: Callable[[], Behaviour] = Behaviour
 
 
-def observed_calls(bench: Bench, shown: Entered, scenarios: Mapping[str, Scenario], tests: str) -> DrawnCalls:
-    """Try calls made from the tests' calls, then calls made from those that show the bug, and scenarios. `tests`: the
-    text of all tests."""
+def observed_calls(bench: Bench, shown: Entered, scenarios: Mapping[str, Scenario], novelty: Novelty) -> DrawnCalls:
+    """Try calls made from the tests' calls, then calls made from those that show the bug, and scenarios."""
     seed, hash_seed = secrets.randbits(64), drawn_hash_seed()
     texts = original_texts(bench.task.world, [*shown.helpers.values()])
     ordered = shown.ordered(SEEN, bench.oracle.fail_to_pass, seed)
@@ -70,15 +69,15 @@ def observed_calls(bench: Bench, shown: Entered, scenarios: Mapping[str, Scenari
     played = {name: one.source for name, one in scenarios.items()}
     tried = TriedCalls(bench, Calls(shown.python, shown.paths, modules, helpers={**helpers, **played}))
     by_call = {one.call: one for one in scenarios.values()}
-    names, values = bench.names, bench.asked
+    tests, values = novelty.shown, bench.asked
     of_tests, steps, *_ = add_by_turns(
         tried, seen, [*by_call], varied_calls(seen, (), TRIED_CALLS, seed, values),
-        all_novel(seen, tests, NOVEL_CALLS, seed, names),
+        all_novel(seen, NOVEL_CALLS, seed, novelty),
     )  # fmt: skip
     telling = [tried.names[name] for name in tried.telling() if name not in steps]
     known = [source for name, source in tried.names.items() if name not in steps]
     add_by_turns(tried, varied_calls(telling, known, 2 * TRIED_CALLS, seed + 1, values),
-                 all_novel(telling, tests, 2 * NOVEL_CALLS, seed + 1, names))  # fmt: skip
+                 all_novel(telling, 2 * NOVEL_CALLS, seed + 1, novelty))  # fmt: skip
     made = {name: tried.names[name] for name in tried.telling() if name not in of_tests}
     shown_wrong = [name for name in tried.telling() if name in of_tests]
     ran = tried.lines({*made, *shown_wrong})
@@ -86,7 +85,7 @@ def observed_calls(bench: Bench, shown: Entered, scenarios: Mapping[str, Scenari
     groups = {name: f"{lines[name]} {shape_of(made[name])}" if name in lines else by_call[made[name]].test
               for name in by_novelty(made, seen)}  # fmt: skip
     novel = {name for name, call in made.items()
-             if (by_call[call].novel if name in steps else is_novel(call, tests, names))}  # fmt: skip
+             if (by_call[call].novel if name in steps else is_novel(call, tests, novelty.names))}  # fmt: skip
     groups = without_accidents(groups, tried.first, of_tests)
     odd = of_another_type(made, seen)
     kinds = strata({name: made[name] for name in groups if name in lines and name not in odd}, lines, seen,

@@ -21,6 +21,7 @@ from selfplay.oracle.behaviour.stored_behaviour import (
     choose,
 )
 from selfplay.oracle.behaviour.traced_calls import Entered
+from selfplay.oracle.behaviour.unseen_inputs import Novelty
 from selfplay.oracle.calibration import Oracle
 from selfplay.oracle.originals import Original, original_texts, read_originals
 from selfplay.oracle.rewriting.instrument import deciding
@@ -79,8 +80,9 @@ def _drawn(
     chance. `every`: all test files."""
     best = _Probes(), DrawnCalls()
     for number in range(DRAWS):
-        probes = _probes(bench, originals, shown)
-        draw = observed_calls(bench, shown, _scenarios(bench, probes, every), "\n".join(every.values()))
+        novelty = Novelty("\n".join(every.values()), bench.names, strange=number > 0)
+        probes = _probes(bench, originals, shown, novelty)
+        draw = observed_calls(bench, shown, _scenarios(bench, probes, every), novelty)
         if not number or _worth(draw.calls) > _worth(best[1].calls):
             best = probes, draw
         if len(best[1].calls.novel) >= ENOUGH or not (shown.calls or probes.groups):
@@ -93,13 +95,12 @@ def _worth(calls: Behaviour) -> tuple[bool, int, int]:
     return len(calls.calls.sources) >= ENOUGH, len(calls.novel), len(calls.right)
 
 
-def _probes(bench: Bench, originals: Mapping[str, str], shown: Entered) -> _Probes:
+def _probes(bench: Bench, originals: Mapping[str, str], shown: Entered, novelty: Novelty) -> _Probes:
     """Make probes. A probe is dropped if its inputs do not reach the program, or if they also do so in a test."""
     seed, wanted = secrets.randbits(64), sorted(bench.oracle.fail_to_pass)
-    every = "\n".join(originals.values())
     asked = {path: text for path, text in originals.items() if python_probes.has_any(path, text, wanted)}
     most = max(LEAST_TRIED, TRIED // max(1, len(asked)))
-    made = {path: python_probes.probed(path, text, wanted, most, seed, every) for path, text in asked.items()}
+    made = {path: python_probes.probed(path, text, wanted, most, seed, novelty) for path, text in asked.items()}
     found = {path: probes for path, probes in made.items() if probes is not None and probes.names}
     if not found or not shown.digests:
         return _Probes()

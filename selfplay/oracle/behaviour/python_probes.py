@@ -8,12 +8,13 @@ the original leaves the original's record.
 import ast
 import copy
 import random
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from selfplay.oracle.behaviour.literals import strings, varied
 from selfplay.oracle.behaviour.recording import LOCAL, NAMES, PLACEHOLDER
-from selfplay.oracle.behaviour.unseen_inputs import Novel, novel_test
+from selfplay.oracle.behaviour.unseen_inputs import Novel, Novelty, novel_test
 from selfplay.oracle.rewriting.python_claims import RAISES
 from selfplay.oracle.rewriting.python_trees import (
     Function,
@@ -37,9 +38,11 @@ class Probed:
     novel: frozenset[str] = frozenset()
 
 
-def probed(path: str, text: str, fail_to_pass: Collection[str], most: int, seed: int, shown: str = "") -> Probed | None:
-    """The file with at most `most` probes of its F2P tests; None if there are none, or the text is not Python. `shown`:
-    the text of all tests.
+def probed(
+    path: str, text: str, fail_to_pass: Collection[str], most: int, seed: int, novelty: Novelty | None = None
+) -> Probed | None:
+    """The file with at most `most` probes of its F2P tests; None if there are none, or the text is not Python.
+    `novelty`: if it is not given, an input is novel that does not occur in the file.
 
     The same arguments give the same probes."""
     tree = parsed(text)
@@ -50,9 +53,9 @@ def probed(path: str, text: str, fail_to_pass: Collection[str], most: int, seed:
     if not wanted:
         return None
     names, novel, made = dict[str, str](), set[str](), dict[int, list[Function]]()
-    pool = strings(tree)
+    pool, renewed = strings(tree), partial(Novel, novelty or Novelty(text), chance)
     for number, (function, _) in enumerate(chance.sample(wanted, min(len(wanted), most))):
-        variants = _different(function, max(1, most // len(wanted)), chance, pool, shown or text)
+        variants = _different(function, max(1, most // len(wanted)), chance, pool, renewed)
         for variant, (one, is_novel) in enumerate(variants):
             name = f"test_p{number}_{variant}"
             novel |= {name} if is_novel else set()
@@ -88,13 +91,13 @@ def emptied(text: str) -> str:
 
 
 def _different(
-    function: Function, most: int, chance: random.Random, pool: Sequence[str], shown: str
+    function: Function, most: int, chance: random.Random, pool: Sequence[str], renewed: Callable[[], Novel]
 ) -> Iterator[tuple[Function, bool]]:
     """Yield (a variant, whether every literal of it is replaced), alternating."""
     seen = {ast.dump(function)}
     for turn in range(4 * most):
         novel = turn % 2 == 0
-        other = novel_test(function, Novel(shown, chance)) if novel else varied(function, chance, pool)
+        other = novel_test(function, renewed()) if novel else varied(function, chance, pool)
         if other is None or len(seen) > most:
             return
         said = ast.dump(other)

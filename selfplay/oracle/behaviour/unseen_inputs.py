@@ -9,7 +9,8 @@ import copy
 import random
 import re
 import string
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from selfplay.oracle.behaviour.call_probes import LONGEST
@@ -23,6 +24,11 @@ _DIGITS, _MOST_DIGITS = re.compile("[0-9]+"), 10
 _FILLED, _TURNED, _KEPT, _NAMED = 0.5, 0.25, 0.4, 0.75
 """Probabilities: an empty container gets an item, a truth value becomes a number of the same truth, a word stays; a
 name that the program's own code holds stays."""
+_OTHER_SIGN, _BETWEEN = 0.1, 0.2
+"""How often a strange number has the other sign, and is no whole number, close to the test's. Larger numbers are never
+what a test's `maxsize=0` is: too small for anything."""
+_TAKING_APART = 0.5
+"""How often `[:2]` and `[-1]` stay in a test: they take values apart rather than being some."""
 
 
 class ShownText:
@@ -61,12 +67,23 @@ class ShownText:
 shown_text = lru_cache(maxsize=4)(ShownText)
 
 
-class Novel:
-    """Replaces values by others that do not occur in the tests; equal values get equal replacements. `shown`: the
-    tests' text."""
+@dataclass(frozen=True)
+class Novelty:
+    """`shown`: the tests' text; `names`: texts most of which stay, since the program's own code says them too;
+    `strange`: numbers of the other sign and fractions may stand for numbers. What a program does with these is often
+    nowhere said, so they are asked for only where others do not show the bug."""
 
-    def __init__(self, shown: str, chance: random.Random) -> None:
-        self.chance, self._shown = chance, shown_text(shown)
+    shown: str
+    names: Collection[str] = ()
+    strange: bool = False
+
+
+class Novel:
+    """Replaces values by others that do not occur in the tests; equal values get equal replacements."""
+
+    def __init__(self, novelty: Novelty, chance: random.Random) -> None:
+        self.chance, self.names, self._strange = chance, novelty.names, novelty.strange
+        self._shown = shown_text(novelty.shown)
         self._given = dict[tuple[type, object], object]()
         self._words = dict[str, str]()
 
@@ -85,10 +102,20 @@ class Novel:
         if isinstance(value, bytes):
             return self._text(value.decode("latin-1")).encode("latin-1", "replace")
         if isinstance(value, str):
-            return self._text(value)
+            return value if value in self.names and self.chance.random() < _NAMED else self._text(value)
+        if self._strange and self.chance.random() < _BETWEEN and abs(value) < 1e9:
+            return self._between(int(value))
+        turned = self._strange and self.chance.random() < _OTHER_SIGN
         number = self._number(abs(int(value)) if abs(value) < 1e9 else 0)
-        number = -number if value < 0 else number
+        number = -number if (value < 0) != turned else number
         return number if isinstance(value, int) else number + 0.37
+
+    def _between(self, whole: int) -> float:
+        """A number less than one away from this one that does not occur in the tests."""
+        while True:
+            made = whole + round(self.chance.uniform(-0.999, 0.999), 3)
+            if str(made) not in self._shown.text:
+                return made
 
     def _number(self, least: int) -> int:
         """A larger number, close to it, that does not occur in the tests."""
@@ -127,12 +154,11 @@ def is_novel(call: str, shown: str, names: Collection[str] = ()) -> bool:
     return bool(told) and not any(one in shown for one in told)
 
 
-def all_novel(calls: Sequence[str], shown: str, most: int, seed: int, names: Collection[str] = ()) -> list[str]:
-    """At most `most` variants of these calls with every input replaced, of `names` only some, taking the calls in
-    turn."""
+def all_novel(calls: Sequence[str], most: int, seed: int, novelty: Novelty) -> list[str]:
+    """At most `most` variants of these calls with every input replaced, taking the calls in turn."""
     chance, found = random.Random(seed), dict[str, None]()
     for turn in range(3 * most if calls else 0):
-        made = _renewed(calls[turn % len(calls)], Novel(shown, chance), chance, names)
+        made = _renewed(calls[turn % len(calls)], Novel(novelty, chance))
         if len(made) <= LONGEST:
             found[made] = None
         if len(found) == most:
@@ -140,27 +166,42 @@ def all_novel(calls: Sequence[str], shown: str, most: int, seed: int, names: Col
     return [*found]
 
 
-def _renewed(call: str, novel: Novel, chance: random.Random, names: Collection[str]) -> str:
+def _renewed(call: str, novel: Novel) -> str:
     tree = call_tree(call)
     for parent, name, at in [*places(tree)]:
         node = get_input(parent, name, at)
         value = value_of(node)
-        if isinstance(value, str) and value in names and chance.random() < _NAMED:
-            continue
         if not isinstance(value, ast.AST):
             set_input(parent, name, at, constant(novel.value(value)))
-        elif chance.random() < _FILLED:
+        elif novel.chance.random() < _FILLED:
             _fill(node, novel)
     return ast.unparse(ast.fix_missing_locations(tree))
 
 
 def novel_test(function: Function, novel: Novel) -> Function:
-    """A copy of a test function with every literal replaced; only one parametrised case is kept."""
+    """A copy of a test function with every literal replaced; only one parametrised case is kept. A text that the test
+    also uses as a name (`wraps(f, expected=["c"])` and then `f(c=4)`) is one of the names that may stay, and so may
+    bounds of slices and places from the end."""
     made = copy.deepcopy(function)
-    for place in [*inputs(made)]:
+    novel.names = {*novel.names, *_spoken(made)}
+    stays = set(_taking_apart(made)) if novel.chance.random() < _TAKING_APART else set()
+    for place in [one for one in inputs(made) if one not in stays]:
         place.value = novel.value(place.value)  # type: ignore[assignment]
     cut_cases(made, (), novel.chance)
     return made
+
+
+def _taking_apart(function: Function) -> Iterator[ast.Constant]:
+    """The numbers of `[:2]` and `[-1]`."""
+    for node in ast.walk(function):
+        if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice | ast.UnaryOp):
+            yield from (one for one in ast.walk(node.slice) if isinstance(one, ast.Constant))
+
+
+def _spoken(function: Function) -> set[str]:
+    """The names of parameters, arguments and attributes in a test."""
+    fields = ((ast.arg, "arg"), (ast.keyword, "arg"), (ast.Attribute, "attr"))
+    return {getattr(one, field) or "" for one in ast.walk(function) for kind, field in fields if isinstance(one, kind)}
 
 
 def _fill(node: ast.expr, novel: Novel) -> None:

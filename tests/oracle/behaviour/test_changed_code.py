@@ -1,6 +1,7 @@
 """What the changed functions ask for is put into inputs, so that their branches are seen."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from exploits.projects import Lab, Project
@@ -119,7 +120,7 @@ def test_calls_are_drawn_again_while_too_few_are_novel(
     monkeypatch.setattr(observe, "observed_calls", drawn)
     monkeypatch.setattr(observe, "_probes", lambda *given: observe._Probes())
     shown = Entered(calls=(("m.f(1)", "test_f"),))
-    _, best = observe._drawn(None, {}, shown, {})  # type: ignore[arg-type]  # the bench is passed on alone
+    _, best = observe._drawn(SimpleNamespace(names=()), {}, shown, {})  # type: ignore[arg-type]
     assert len(made) == draws and len(best.novel) == max(made) and judged == [max(made)]
 
 
@@ -143,7 +144,7 @@ def test_a_draw_that_judges_is_kept(
 
     monkeypatch.setattr(observe, "observed_calls", drawn)
     monkeypatch.setattr(observe, "_probes", lambda *given: observe._Probes())
-    _, kept = observe._drawn(None, {}, Entered(calls=(("m.f(1)", "test_f"),)), {})  # type: ignore[arg-type]  # as above
+    _, kept = observe._drawn(SimpleNamespace(names=()), {}, Entered(calls=(("m.f(1)", "test_f"),)), {})  # type: ignore[arg-type]
     assert (len(kept.calls.sources), len(kept.novel)) == best
 
 

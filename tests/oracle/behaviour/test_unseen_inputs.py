@@ -1,12 +1,13 @@
 """Inputs of which nothing stands in the tests, and what is judged by them."""
 
+import ast
 import random
 from dataclasses import replace
 
 from selfplay.oracle.behaviour.call_runner import Called, Calls
 from selfplay.oracle.behaviour.compare import judge, judge_calls, unknown
 from selfplay.oracle.behaviour.stored_behaviour import ENOUGH, Behaviour, most_alike
-from selfplay.oracle.behaviour.unseen_inputs import Novel, all_novel, is_novel
+from selfplay.oracle.behaviour.unseen_inputs import Novel, Novelty, all_novel, is_novel, novel_test
 from selfplay.oracle.layers import passed
 from selfplay.oracle.screening.suspicious_apis import MOST_DATA, new_data, size_of_data
 
@@ -14,17 +15,43 @@ SHOWN = "assert f('one two', 1, [2, 3], {}) == g(None, True, -1)"
 
 
 def test_every_input_is_another_one() -> None:
-    found = all_novel(["m.f('one two', 1, key=[2, 3])"], SHOWN, 20, 5)
+    found = all_novel(["m.f('one two', 1, key=[2, 3])"], 20, 5, Novelty(SHOWN))
     assert len(found) == 20 and all(is_novel(one, SHOWN) for one in found)
 
 
 def test_the_same_stays_the_same_and_signs_stay() -> None:
-    novel = Novel(SHOWN, random.Random(1))
+    novel = Novel(Novelty(SHOWN), random.Random(1))
     assert novel.value("one, one") == novel.value("one, one")
     first, _, second = str(novel.value("two-two")).partition("-")
     assert first == second
     assert isinstance(novel.value(-3), int) and int(str(novel.value(-3))) < 0
     assert novel.value(None) is None
+
+
+def test_strange_numbers_are_below_those_of_the_tests_too() -> None:
+    """0 becomes a number from which something is too large, and one that is too small for anything."""
+    found = [Novel(Novelty(SHOWN, strange=True), random.Random(seed)).value(0) for seed in range(200)]
+    assert all(isinstance(one, int | float) and str(one) not in SHOWN for one in found)
+    assert sum(0 < one < 1 for one in found) > 5 and sum(one < 0 for one in found) > 5  # type: ignore[operator]
+    assert all(Novel(Novelty(SHOWN), random.Random(seed)).value(0) > 0 for seed in range(200))  # type: ignore[operator]
+
+
+WRAPS = """def test_a():
+    def c_of(*args, **given):
+        args, c = args[:2], args[-1]
+    f = wraps(g, expected=["c", "d"])
+    assert f(1, 2, c=4) == (2, 4)
+"""
+
+
+def test_names_that_a_test_also_uses_and_what_takes_values_apart_may_stay() -> None:
+    (function,) = ast.parse(WRAPS).body
+    assert isinstance(function, ast.FunctionDef)
+    found = [ast.unparse(novel_test(function, Novel(Novelty(WRAPS), random.Random(seed)))) for seed in range(60)]
+    assert 20 < sum("'c'" in one for one in found) < 60
+    assert not any("'d'" in one for one in found)
+    assert 10 < sum("args[:2], args[-1]" in one for one in found) < 50
+    assert not any("f(1," in one for one in found)
 
 
 def test_an_input_that_stands_in_the_tests_is_not_novel() -> None:
@@ -39,7 +66,7 @@ def test_a_name_that_the_programs_own_code_holds_is_no_input_but_does_not_make_a
     assert not is_novel("m.f('wholly other', mode='python')", shown)
     assert is_novel("m.f('wholly other', mode='python')", shown, {"python"})
     assert not is_novel("m.f(mode='python')", shown, {"python"})
-    made = all_novel(["m.f('one two', mode='python')"], shown, 40, 5, {"python"})
+    made = all_novel(["m.f('one two', mode='python')"], 40, 5, Novelty(shown, {"python"}))
     assert 10 < sum("python" in one for one in made) < 40
     assert not any("one two" in one for one in made)
 
