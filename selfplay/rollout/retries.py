@@ -36,7 +36,7 @@ J = TypeVar("J")
 R = TypeVar("R")
 UNANSWERED = 8
 """Jobs in a row whose model did not answer, after which the run ends."""
-TRIES, ALONE = 4, 3
+TRIES, ALONE = 4, 5
 """Losses of one job after which it is played alone, and further losses alone after which it is set aside."""
 TOGETHER = 5.0
 """Seconds: the sandboxes of a launcher die at once, but their users notice one after the other."""

@@ -206,19 +206,23 @@ def check_tree(traps: Traps) -> None:
 
 def check_kill(backend: ProbeResult[Started], sandbox: Started, traps: Traps) -> None:
     """A process that has left its session twice dies with the sandbox: the lock it holds becomes free. The canary that
-    left it waits for ever, unless something kills it."""
+    left it waits for ever, unless something kills it, or its sandbox."""
 
-    ended: list[Completed] = []
+    ended, failed = list[Completed](), list[SandboxError]()
 
     def linger() -> None:
-        with contextlib.suppress(SandboxError):
+        try:
             ended.append(sandbox.run(canary_command(backend, "linger"), timeout=SECONDS))
+        except SandboxError as error:
+            failed.append(error)
 
     thread = threading.Thread(target=linger, name="selfplay-probe")
     thread.start()
     try:
         deadline = time.monotonic() + SECONDS
         while free(traps.lock):
+            for error in failed:
+                raise error
             for done in ended:
                 unless_killed(done, "the canary")
             require(time.monotonic() < deadline and not ended, "the canary cannot leave a process behind")

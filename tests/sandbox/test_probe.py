@@ -15,6 +15,7 @@ from selfplay.sandbox import (
     Backend,
     IsolationUnavailable,
     Mount,
+    SandboxLost,
     World,
     inside,
     launching,
@@ -152,9 +153,10 @@ def test_unknown_backends_and_machines_are_named() -> None:
     assert "namespaces" in namespace_remedy()
 
 
+@pytest.mark.parametrize("lost", [False, True], ids=["the canary", "its sandbox"])
 @pytest.mark.parametrize("which", ["look", "linger"])
-def test_a_canary_that_somebody_kills_is_sent_again(backend: Backend, which: str) -> None:
-    """On the code before, one kill inside at the start said that this machine cannot isolate."""
+def test_a_canary_that_somebody_kills_is_sent_again(backend: Backend, which: str, lost: bool) -> None:
+    """On the code before, one kill inside at the start, or of the agent, said that this machine cannot isolate."""
     struck: list[str] = []
 
     def start(*asked: Any) -> Any:
@@ -164,6 +166,8 @@ def test_a_canary_that_somebody_kills_is_sent_again(backend: Backend, which: str
         def running(command: Any, **options: Any) -> Any:
             if which in command and not struck:
                 struck.append(which)
+                if lost:
+                    raise SandboxLost("its agent ended")
                 return replace(run("sleep 30 & kill -9 $$", timeout=20), timed_out=False)
             return run(command, **options)
 
