@@ -1,11 +1,14 @@
 """Converts bytes and paths to plain text, and checks them. Imports only the standard library."""
 
 import ast
+import codecs
 import posixpath
 import re
 import symtable
 import threading
+from io import BytesIO
 from pathlib import Path
+from tokenize import detect_encoding
 from typing import Any
 
 MAX_PATH = 4096
@@ -18,6 +21,13 @@ _GAP = r"[ \t\f]*+(?:\\\n[ \t\f]*+)*+"
 _DOTTED = re.compile(rf"(?<![\w.])\.*+(?:\w++{_GAP}\.{_GAP}){{{MOST_PARTS}}}")
 """A longer dotted name. CPython 3.11 joins the parts of an imported one anew at each dot and keeps every result until
 the parse ends: 200 kB take 10 GB."""
+
+
+_KEEPS_ASCII = re.compile(
+    r"utf-8(-sig)?|ascii|iso8859-\d+|cp125\d|cp874|cp932|cp949|cp950|koi8-[rut]|mac-\w+|euc_\w+|gbk|gb2312|gb18030"
+    r"|big5\w*|shift_jis\w*|tis-620"
+)
+"""Codecs of Python in which each byte of ASCII means itself, outside of other characters."""
 
 
 def encode(text: str) -> bytes:
@@ -45,6 +55,7 @@ def syntax_tree(text: str | bytes, mode: str = "exec") -> Any:
     """`ast.parse`, one thread at a time: CPython 3.11 counts recursion for all threads together, and fails with a
     SystemError when two threads parse at once. Raises `ValueError`, or `SyntaxError`, also when the code is nested too
     deeply for the parser, or holds a name of too many parts."""
+    _refuse_other_alphabets(text)
     _refuse_long_names(text)
     with _PARSING:
         try:
@@ -64,8 +75,17 @@ def symbol_table(text: str) -> symtable.SymbolTable:
             raise SyntaxError("the code is nested too deeply") from error
 
 
+def _refuse_other_alphabets(text: str | bytes) -> None:
+    """Raises `SyntaxError` for bytes in an encoding in which ASCII is not ASCII (utf-7, unicode_escape, EBCDIC): what
+    is looked for in their text would not be found in them."""
+    if isinstance(text, bytes):
+        name = codecs.lookup(detect_encoding(BytesIO(text).readline)[0]).name
+        if not _KEEPS_ASCII.fullmatch(name):
+            raise SyntaxError(f"the encoding {name[:40]} is not read")
+
+
 def _refuse_long_names(text: str | bytes) -> None:
-    """Raises `SyntaxError`. In bytes of any encoding that Python reads, dots and blanks are those of ASCII, and every
+    """Raises `SyntaxError`. In bytes of an encoding that keeps ASCII, dots and blanks are those of ASCII, and every
     other byte may be part of a name. A lone CR ends a line, too."""
     data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
     read = data.translate(_LETTERS).decode("ascii").replace("\r\n", "\n").replace("\r", "\n")

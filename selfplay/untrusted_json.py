@@ -82,7 +82,7 @@ def json_value(data: bytes, *, values: int = MOST_VALUES, characters: Characters
         )
     except RecursionError as error:
         raise AnswerError("is nested too deeply") from error
-    except (ValueError, MemoryError) as error:
+    except ValueError as error:
         raise AnswerError(f"is not JSON as we write it: {_fault(error)}") from error
     if containers > MOST_DEPTH and _deep(value):
         raise AnswerError(f"is nested more than {MOST_DEPTH} deep")

@@ -27,6 +27,20 @@ def test_an_import_of_many_parts_is_refused_before_it_takes_its_square_in_memory
 
 
 @pytest.mark.parametrize(
+    "encoding", ["utf-7", "unicode_escape", "raw_unicode_escape", "cp037", "hz", "iso2022_jp", "punycode", "utf-16"]
+)
+def test_an_encoding_in_which_ascii_is_not_ascii_is_not_read(encoding: str) -> None:
+    """With utf-7 a dot may be `+AC4-`: 90 kB of such a name took 300 MB."""
+    with pytest.raises(SyntaxError, match=r"the encoding .* is not read|unknown encoding|encoding problem"):
+        syntax_tree(f"# coding: {encoding}\nimport a+AC4-b\n".encode())
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "latin-1", "cp1252", "euc-jp", "koi8-r", "shift_jis", "gb18030"])
+def test_other_encodings_are_read(encoding: str) -> None:
+    assert len(syntax_tree(f"# coding: {encoding}\nx = 1\n".encode()).body) == 1
+
+
+@pytest.mark.parametrize(
     "text", ["x = 0." + "9" * 5000, "'" + "." * 5000 + "'", "import a" + ".b" * 100, "# a.b" * 300]
 )
 def test_other_texts_with_many_dots_are_parsed(text: str) -> None:

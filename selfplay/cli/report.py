@@ -40,8 +40,9 @@ def report(
 
 def _serve(run_dir: Path, port: int) -> None:
     from selfplay.commands.report import serve_report
+    from selfplay.curriculum.reading_memory import bounded_memory
 
-    with serve_report(run_dir, port) as server:
+    with bounded_memory([run_dir]), serve_report(run_dir, port) as server:
         print_line(f"http://127.0.0.1:{server.server_address[1]}/ shows {run_dir}; Ctrl-C ends it")
         try:
             server.serve_forever()

@@ -1,6 +1,7 @@
 """What `selfplay logs` does, on values: run a dataset's evaluation of predictions in sandboxes, without a container
 engine, and keep the logs for another tool's grader."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from selfplay.export.writing import new_folder, write_files
 from selfplay.formatting import count
 from selfplay.oracle.errors import PredictionError
 from selfplay.oracle.world import Task, open_world, solver_world
+from selfplay.plain_text import encode
 from selfplay.repository import Prepared
 from selfplay.rollout.scheduler import one_per_core
 from selfplay.sandbox import Backend, SandboxError
@@ -30,6 +32,10 @@ LOG = "test_output.txt"
 NOT_APPLIED = ">>>>> Patch Apply Failed"
 TIMED_OUT = ">>>>> Tests Timed Out"
 """The marks that both graders look for."""
+
+
+_HALF = re.compile("[\ud800-\udc7f\udd00-\udfff]")
+"""No byte that `plain_text.decode` kept."""
 
 
 @dataclass(frozen=True)
@@ -113,6 +119,9 @@ def _jobs(
     script, known = FORMATS[order.form].script, dict[tuple[Path, str], Prepared]()
     assert script is not None
     for name, (one, patch) in wanted.items():
+        if _HALF.search(patch):
+            failed[name] = "its patch holds half of a character"
+            continue
         key = (one.original, one.environment)
         try:
             if key not in known:
@@ -134,7 +143,7 @@ def _logged(job: _LogJob, backend: Backend) -> Logged:
         with open_world(backend, Task(solver_world(job.prepared), job.bug.artifact, extra)) as world:
             sandbox = world.sandbox
             if job.patch:
-                applied = sandbox.run(["git", "apply", "--verbose", "-"], timeout=60, stdin=job.patch.encode())
+                applied = sandbox.run(["git", "apply", "--verbose", "-"], timeout=60, stdin=encode(job.patch))
                 if applied.exit_code:
                     return Logged(f"{NOT_APPLIED}:\n{applied.text}")
             sandbox.write_file("/tmp/eval.sh", job.script.encode())

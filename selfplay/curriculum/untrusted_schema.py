@@ -21,7 +21,8 @@ def refuse_strange_schema(database: sqlite3.Connection, path: Path) -> None:
     tables, indexes = _ours()
     for kind, name, sql in rows:
         if kind == "table":
-            ours = name == "sqlite_sequence" or (name in tables and _ordinary(database, name, str(sql), version))
+            made = _plain(str(sql))
+            ours = made == COUNTERS or (name in tables and _ordinary(database, name, str(sql), version))
         else:
             implied = sql is None and str(name).startswith("sqlite_autoindex_")
             ours = kind == "index" and (implied or indexes.get(name) == _plain(str(sql)))
@@ -86,6 +87,8 @@ _TOKEN = re.compile(
 )
 """A comment or something in quotes, whichever begins first, as SQLite reads it."""
 _WORD = re.compile(r"'[a-z]*'")
+COUNTERS = "createtablesqlite_sequence(name,seq)"
+"""SQLite's own table, which counts rows. Its name alone says nothing: its columns could be expressions."""
 QUOTED = "('"
 """A text of ours: empty, or a word. What stands for every other text, and for a name in quotes."""
 

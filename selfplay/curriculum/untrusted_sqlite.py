@@ -23,6 +23,7 @@ ORIGINALS = "originals"
 """The folder of the trees of imported tasks, each named by its id."""
 OWN_FOLDERS = (
     "bugs", "staging", "original", ORIGINALS, "trajectories", "attempts", "weights", "checkpoints", "tensorboard",
+    "refused",
 )  # fmt: skip
 """The folders that commands write into and tidy: none may be a link, also not in a run of one's own."""
 LEDGER = "train.sqlite"

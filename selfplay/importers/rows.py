@@ -121,8 +121,12 @@ def _parquet(file: Path) -> Iterator[tuple[int, Any, str]]:
                     if batch is None:
                         return
                     small = batch.nbytes <= MOST_LINE
-                    row = batch.to_pylist()[0] if small else None
-                yield number, row, "" if small else f"it takes {batch.nbytes} bytes; the limit is {MOST_LINE}"
+                    fault = "" if small else f"it takes {batch.nbytes} bytes; the limit is {MOST_LINE}"
+                    try:
+                        row = batch.to_pylist()[0] if small else None
+                    except (ValueError, OverflowError) as error:  # no text, no day of a calendar
+                        row, fault = None, f"it cannot be read: {str(error)[:200]}"
+                yield number, row, fault
     except MemoryError as error:
         raise ImportRefused(f"{file}: a row takes more than {MOST_READ // MIB} MiB to read") from error
     except (pyarrow.ArrowException, OSError) as error:

@@ -12,7 +12,7 @@ _PYTHON = (".py", ".pyi")
 _TEST = re.compile(
     r"""^\s*(?:@test\s+["'](?P<bats>[^"']+)"""
     r"""|(?:test|it)(?:\.\w+)?\s*\(\s*["'`](?P<called>[^"'`]+)"""
-    r"""|(?:[\w:<>]+[\s*&]+)*(?P<named>test\w*)\s*\()"""
+    r"""|(?:[\w:<>]+[\s*&]+){0,20}(?P<named>test\w*)\s*\()"""
 )
 
 

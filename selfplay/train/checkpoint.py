@@ -27,6 +27,7 @@ from selfplay.train.identity import check_model, described
 from selfplay.train.lora import PART
 from selfplay.train.model import first_rank
 from selfplay.train.step import Trainer
+from selfplay.untrusted_json import json_value
 
 FORMAT = 1
 ABOUT = "about.json"
@@ -90,15 +91,23 @@ def load(trainer: Trainer, path: Path) -> dict[str, Any]:
     """Load one checkpoint into the trainer and return its position. Raises `TrainError` as `resume` does; if reading
     failed midway, the trainer is unusable."""
     about = _about(path)
-    check_model(trainer.scorer, about, path)
     state = _state(trainer)
     try:
+        check_model(trainer.scorer, about, path)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             reader = DescriptionReader(path, {*about["files"]})
             dcp.load(state, storage_reader=reader, planner=ValuesAsData())
+        _put(trainer, state)
     except UNREADABLE as error:
         raise TrainError(f"{path} cannot be read: {_reason(error)}", REMOVE) from error
+    trainer.steps = about["step"]
+    position: dict[str, Any] = about["position"]
+    return position
+
+
+def _put(trainer: Trainer, state: Mapping[str, Any]) -> None:
+    """Give the trainer what was read: weights, moments, the random generator."""
     set_state_dict(
         trainer.scorer,
         trainer.optimizer,
@@ -109,9 +118,6 @@ def load(trainer: Trainer, path: Path) -> dict[str, Any]:
     for group in trainer.optimizer.param_groups:  # the moments are the checkpoint's, the options are the caller's
         group["betas"], group["weight_decay"] = trainer.options.betas, trainer.options.weight_decay
     torch.set_rng_state(state["random"])
-    trainer.steps = about["step"]
-    position: dict[str, Any] = about["position"]
-    return position
 
 
 def checkpoints(folder: Path) -> list[Path]:
@@ -191,8 +197,10 @@ def _rename(made: Path, target: Path) -> None:
 def _about(path: Path) -> dict[str, Any]:
     """What `about.json` says, after checking that every file is there and whole. Raises `TrainError`."""
     try:
-        about: dict[str, Any] = json.loads(read_named(path / ABOUT, MOST_ABOUT))
+        about: dict[str, Any] = json_value(read_named(path / ABOUT, MOST_ABOUT))
         version, files = about["format"], about["files"].items()
+        if not isinstance(about["step"], int) or not isinstance(about["position"], dict):
+            raise ValueError("its step is no number, or its position no table")
         if version > FORMAT:
             raise TrainError(f"{path} was written by a later version (format {version})", "Update selfplay.")
         for name, size in files:

@@ -9,12 +9,21 @@ import io
 import pickle
 from collections.abc import Set
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch.distributed.checkpoint import FileSystemReader
 from torch.distributed.checkpoint.default_planner import DefaultLoadPlanner
-from torch.distributed.checkpoint.metadata import Metadata
+from torch.distributed.checkpoint.filesystem import _StorageInfo
+from torch.distributed.checkpoint.metadata import (
+    BytesStorageMetadata,
+    ChunkStorageMetadata,
+    Metadata,
+    MetadataIndex,
+    StorageMeta,
+    TensorProperties,
+    TensorStorageMetadata,
+)
 from torch.distributed.checkpoint.planner import ReadItem
 
 from selfplay.artifact.reading import MIB, read_below
@@ -31,6 +40,13 @@ KNOWN = frozenset(
      ("pathlib", "PosixPath"), ("pathlib._local", "PosixPath"), ("collections", "OrderedDict")]
 )  # fmt: skip
 """What torch 2.11 to 2.13 writes into `.metadata`, besides data types."""
+
+
+DESCRIPTIONS = frozenset(
+    [Metadata, TensorStorageMetadata, TensorProperties, ChunkStorageMetadata, BytesStorageMetadata, MetadataIndex,
+     StorageMeta, _StorageInfo]
+)  # fmt: skip
+"""What the objects of a description are."""
 
 
 class DescriptionReader(FileSystemReader):
@@ -61,7 +77,21 @@ class ValuesAsData(DefaultLoadPlanner):
         super().load_bytes(read_item, plain)
 
 
-class _Descriptions(pickle.Unpickler):
+class _Descriptions(pickle._Unpickler):  # Python's own, whose steps can be looked at
+    """Builds torch's descriptions. What a pickle names is this process's own class or function, and a step of pickle
+    sets attributes of whatever is on its stack: here of a new description, and of nothing else."""
+
+    stack: list[Any]
+    dispatch: ClassVar[dict[int, Any]] = dict(pickle._Unpickler.dispatch)
+
+    def load_build(self) -> None:
+        state, built = self.stack[-1], self.stack[-2]
+        if type(built) not in DESCRIPTIONS or type(state) is not (tuple if type(built) is TensorProperties else dict):
+            raise ValueError(f"{METADATA} changes a {type(built).__name__[:60]}, which is no description")
+        super().load_build()  # type: ignore[misc]  # typeshed does not list the steps
+
+    dispatch[pickle.BUILD[0]] = load_build
+
     def find_class(self, module: str, name: str) -> Any:
         if (module, name) in KNOWN:
             return super().find_class(module, name)

@@ -204,7 +204,9 @@ class Trainer:
             plain = [{**asdict(e), "ids": list(e.ids), "mask": list(e.mask)} for e in examples]
             try:
                 path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_text(json.dumps({"loss": loss, "gradient": norm, "examples": plain}, default=list))
+                path.unlink(missing_ok=True)
+                with path.open("x") as file:  # a link in a folder that somebody shared is not written through
+                    json.dump({"loss": loss, "gradient": norm, "examples": plain}, file, default=list)
             except OSError as error:
                 kept = f"The batch is lost ({error.strerror}): it could not be written to"
         return StepRefused(

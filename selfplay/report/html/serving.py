@@ -125,7 +125,13 @@ class Page(BaseHTTPRequestHandler):
         if self.headers.get("Host") not in self._hosts():
             return self._send(HTTPStatus.MISDIRECTED_REQUEST, {"problem": "this server has another name"})
         try:
-            self._answer(urlsplit(self.path))
+            asked = urlsplit(self.path)
+        except ValueError:
+            return self._send(HTTPStatus.BAD_REQUEST, {"problem": "this address cannot be read"})
+        try:
+            self._answer(asked)
+        except MemoryError:
+            self._send(HTTPStatus.INSUFFICIENT_STORAGE, {"problem": "this run takes more memory than a shared one may"})
         except SelfplayError as error:
             self._send(HTTPStatus.NOT_FOUND, {"problem": f"{error.message} {error.hint}".strip()})
 

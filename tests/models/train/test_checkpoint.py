@@ -2,6 +2,7 @@
 
 import json
 import os
+import pathlib
 import pickle
 import resource
 import shutil
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 import torch
 from tiny_models import tiny_llama, uneven
+from torch.distributed.checkpoint.metadata import Metadata
 from train_ranks import policy_gradient
 
 from selfplay.train import checkpoint
@@ -160,6 +162,33 @@ def test_a_strangers_checkpoint_runs_nothing(tmp_path: Path, place: str) -> None
     with pytest.raises(TrainError):
         checkpoint.resume(learner(), tmp_path / "run")
     assert not mark.exists()
+
+
+@pytest.mark.parametrize("built", [pathlib.PosixPath, Metadata, torch.serialization._get_layout])
+def test_a_strangers_checkpoint_changes_nothing_of_this_process(tmp_path: Path, built: object) -> None:
+    """A pickle's BUILD sets attributes of whatever is on its stack: `PosixPath._str` redirected each path of the
+    process, and a file of the user was deleted."""
+    saved = checkpoint.save(train(learner(), 1), tmp_path / "run", {"at": 1})
+    name = b"c" + f"{built.__module__}\n{built.__qualname__}\n".encode()  # type: ignore[attr-defined]
+    state = pickle.dumps((None, {"changed_by_a_pickle": "yes"}), protocol=2)[2:-1]
+    (saved / ".metadata").write_bytes(data := b"\x80\x02" + name + state + b"b.")
+    about = json.loads((saved / checkpoint.ABOUT).read_text())
+    about["files"][".metadata"] = len(data)
+    (saved / checkpoint.ABOUT).write_text(json.dumps(about))
+    with pytest.raises(TrainError, match="which is no description"):
+        checkpoint.resume(learner(), tmp_path / "run")
+    assert not hasattr(built, "changed_by_a_pickle")
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"step": "1"}, {"position": None}, {"position": [1]}, {"model": 3}, {"config": [1]}], ids=str
+)
+def test_a_description_of_other_types_is_refused(tmp_path: Path, wrong: dict[str, object]) -> None:
+    saved = checkpoint.save(train(learner(), 1), tmp_path / "run", {"at": 1})
+    about = {**json.loads((saved / checkpoint.ABOUT).read_text()), **wrong}
+    (saved / checkpoint.ABOUT).write_text(json.dumps(about))
+    with pytest.raises(TrainError):
+        checkpoint.resume(learner(), tmp_path / "run")
 
 
 def test_a_checkpoints_tensors_lie_in_its_own_files(tmp_path: Path) -> None:

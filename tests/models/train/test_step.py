@@ -119,6 +119,19 @@ def test_a_refusal_is_said_also_where_its_batch_cannot_be_kept(tmp_path: Path) -
     assert f"The batch is lost (File exists): it could not be written to {place}" in refusal.value.hint
 
 
+def test_a_refused_batch_is_not_written_through_a_link(tmp_path: Path) -> None:
+    """The folder came from somebody else, with the name that the first refusal has."""
+    theirs = tmp_path / "theirs"
+    theirs.write_text("a file of the user")
+    place = tmp_path / "refused"
+    place.mkdir()
+    (place / "step-1.json").symlink_to(theirs)
+    with pytest.raises(StepRefused, match="step 1 was not taken"):
+        learner(refused=place).step(uneven(), lambda tokens: tokens.logprobs.sum() * math.nan, 20)
+    assert theirs.read_text() == "a file of the user"
+    assert "loss" in (place / "step-1.json").read_text()
+
+
 def test_a_loss_that_raises_leaves_nothing_behind() -> None:
     """It raises in the second of three rows; the next step is that of a trainer that never saw it."""
     trainer, fresh, rows = learner(budget=23), learner(budget=23), []
