@@ -24,6 +24,17 @@ PROJECT_SETTINGS = frozenset(
         "pom.xml",
         "build.gradle",
         ".env",
+        "setup.py",
+        "MANIFEST.in",
+        "requirements.txt",
+        "go.mod",
+        "go.sum",
+        "tsconfig.json",
+        "babel.config.js",
+        ".babelrc",
+        "yarn.lock",
+        "pnpm-lock.yaml",
+        "Makefile",
     ]
 )
 """Files that configure the project and, in some sections, its test runner."""

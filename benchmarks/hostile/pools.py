@@ -95,6 +95,8 @@ def pools() -> Iterator[Case]:
     yield Case("a check", rebuilt("audits", "clean INTEGER", "clean INTEGER CHECK (hex(randomblob(9)))"), POOL)
     hidden = "clean INTEGER DEFAULT '--' CHECK (hex(randomblob(9)))\n"
     yield Case("a check behind a comment in quotes", rebuilt("audits", "clean INTEGER", hidden), POOL)
+    counted = "seq AS (length(hex(zeroblob(30000000))))"
+    yield Case("a count that is an expression", rebuilt("sqlite_sequence", "seq)", f"{counted})"), POOL)
     yield Case("no key", rebuilt("costs", "PRIMARY KEY", ""), POOL)
     yield Case("an index on an expression", statements("CREATE INDEX i ON bugs (hex(zeroblob(1000)))"), POOL)
     yield Case("a table of its own", statements("CREATE TABLE mine (x)"), POOL[:2])

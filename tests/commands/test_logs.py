@@ -48,6 +48,21 @@ def test_a_log_says_how_the_tests_that_decide_end(
 
 
 @pytest.mark.slow
+def test_a_prediction_that_is_no_text_loses_no_other(
+    selfplay: Command, finished: tuple[Path, Done], tmp_path: Path
+) -> None:
+    run, out = finished[0], tmp_path / "out"
+    assert selfplay("export", run, "--format", "swebench", "--out", out).code == 0
+    first, second, *_ = sorted(row["instance_id"] for row in pools.rows(out))
+    told = [{"instance_id": first, "model_patch": "\ud800"}, {"instance_id": second, "model_patch": ""}]
+    (tmp_path / "told.json").write_text(json.dumps(told))
+    logs = tmp_path / "logs"
+    done = selfplay("logs", run, "--format", "swebench", "--predictions", tmp_path / "told.json", "--out", logs)
+    assert "half of a character" in done.err + done.out and not (logs / first).exists()
+    assert (logs / second / LOG).exists()
+
+
+@pytest.mark.slow
 def test_the_rule_of_r2e_rewards_gold_alone(selfplay: Command, finished: tuple[Path, Done], tmp_path: Path) -> None:
     run, out = finished[0], tmp_path / "out"
     assert selfplay("export", run, "--format", "r2e", "--out", out).code == 0

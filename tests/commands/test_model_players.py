@@ -171,7 +171,7 @@ def test_an_endpoint_that_goes_down_costs_no_attempt(selfplay: Any, calibrated: 
         control = selfplay("solve", run, "--name", "gold", *colder)
     assert again.code == 0, again.err
     assert again.json["solving"]["openai:m"]["reasons"] == {"nothing-handed-in": 4}  # one of each bug
-    assert "nothing was submitted (no_call)" in again.err
+    assert "nothing was submitted (no call)" in again.err
     assert refused.code == 2 and "was made with openai:m: temperature = 1.0, not 0.5" in refused.err
     assert "Use the same policy and options; `selfplay solve --name NAME`" in refused.err
     assert planting.code == 0, planting.err  # says how bugs are planted, and no bug is

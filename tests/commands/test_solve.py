@@ -356,7 +356,7 @@ def test_what_is_handed_in_and_when(puppets: Puppets) -> None:
         "nothing-handed-in", "nothing-handed-in", "empty", "failing-tests", "failing-tests", "failing-tests",
         "nothing-handed-in",
     ]  # fmt: skip
-    assert "nothing was submitted (gave_up)" in found[0].detail and "(out_of_calls)" in found[6].detail
+    assert "nothing was submitted (gave up)" in found[0].detail and "(out of calls)" in found[6].detail
     assert found[3].diff == found[4].diff != ""
     assert patches.touched_paths(found[5].diff) == ("tinyshop/words.py",)  # tests are put back anyway
     assert found[5].figures.left_out == ("tests/test_words.py",)

@@ -42,7 +42,7 @@ def test_attempts_of_a_model_in_process(bug: Path, smollm2: Path) -> None:
     done = selfplay("solve", bug, "--attempts", 2, "--policy", policy, *short, "--json")
     assert done.returncode == 0, done.stderr
     assert done.stderr.startswith(f"opening {policy}\n") and "Traceback" not in done.stderr
-    assert "transformers:SmolLM2-135M-Instruct 1: nothing was submitted (out_of_calls)" in done.stderr
+    assert "transformers:SmolLM2-135M-Instruct 1: nothing was submitted (out of calls)" in done.stderr
     assert json.loads(done.stdout)["solving"][policy]["reasons"] == {"nothing-handed-in": 2}
     stored = [load(path) for path in sorted((bug / "trajectories").glob("*-solver.jsonl.zst"))]
     assert [trajectory.policy for trajectory in stored] == [policy] * 2

@@ -23,7 +23,7 @@ RULES = {
         "weakening": ["assertion commented out"],
     },
     "A test whose outcome varies": {"determinism": ["only random tests fail", "most tests vary"]},
-    "The bug leaves files that configure": {"scope": ["bug in the project's settings"]},
+    "The bug leaves test files alone": {"scope": ["bug in the project's settings"]},
 }
 """The beginning of a rule -> validator -> the cases of `tests/validators/test_rejections.py` that break the rule."""
 

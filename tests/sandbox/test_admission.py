@@ -138,13 +138,16 @@ def test_leaving_a_lease_ends_a_command_that_runs_in_it(backend: Backend) -> Non
         pool = SandboxPool(backend, TWO)
         with Workers(1) as workers:
             async with pool.lease(SMALL) as lease:
-                sandbox = lease.open(World(), SMALL).__enter__()
+                opened = lease.open(World(), SMALL)
+                sandbox = opened.__enter__()
                 running = asyncio.create_task(workers.run(sandbox.run, "sleep 60", timeout=90))
                 await asyncio.sleep(0.2)
+                assert not lease.idle and not running.done()
             started = time.monotonic()
             with pytest.raises(SandboxError):
                 await running
             assert time.monotonic() - started < 20
+            opened.__exit__(None, None, None)
         assert pool.usage() == NOTHING
 
     asyncio.run(main())

@@ -103,6 +103,11 @@ def test_a_malformed_request_is_answered_and_the_next_one_too(ask: Ask, server: 
     assert ask("/news")[0] == 200
 
 
+def test_an_address_that_is_none_is_answered(ask: Ask) -> None:
+    assert ask("http://[x")[0] == 400
+    assert ask("/")[0] == 200
+
+
 def state(folder: Path) -> dict[str, tuple[int, int, bytes]]:
     """Every file and folder: when it was changed, which it is, what it holds."""
     found = {}
