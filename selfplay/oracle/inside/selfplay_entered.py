@@ -4,6 +4,9 @@
 an object whose creation was seen, or a name of a module. Other calls are left out. `beside`: the same for calls that
 reach only other functions of the changed files, which the bug does not change. `reached`: test -> digests of the
 arguments that reach the changed functions; a probe is not new if all its digests occur in tests.
+
+A test is watched until it has made `EVENTS_MOST` calls and returns, of C functions too: one that counts all partitions
+of a set makes millions, and the suite would not end in its time.
 """
 
 import atexit
@@ -17,6 +20,7 @@ ENTERED_FILE = "/tmp/selfplay-entered"
 CALLS_MOST, TEXT_MOST, ITEMS_MOST, SOURCE_MOST, DIGESTS_MOST, KEPT_MOST = 3000, 4000, 50, 6000, 400, 20000
 SAME_CALLS = 500
 BESIDE_MOST, SAME_BESIDE = 600, 40
+EVENTS_MOST = 300000
 ADDRESS = re.compile("0x[0-9a-f]+")
 
 
@@ -29,6 +33,7 @@ class SelfplayEntered(SelfplayWritten):
         self.functions, self.calls, self.beside, self.counts = {}, {}, {}, {}
         self.reached, self.kinds, self.begun = {}, {}, {}
         self.test, self.outer, self.source, self.touched, self.near, self.given = "", None, None, False, False, ""
+        self.left = [0]
         self.watcher = self.watching()
 
     def kind(self, code):
@@ -47,7 +52,7 @@ class SelfplayEntered(SelfplayWritten):
 
     def begin(self, test):
         """Called first by each test."""
-        self.test, self.outer = test, None
+        self.test, self.outer, self.left[0] = test, None, EVENTS_MOST
         sys.setprofile(self.watcher)
 
     @staticmethod
@@ -57,7 +62,7 @@ class SelfplayEntered(SelfplayWritten):
 
     def watching(self):
         """The profile function, called for each call and return; cheap for code outside of the program."""
-        kinds = self.kinds
+        kinds, left = self.kinds, self.left
 
         def guarded(look, *given):
             try:  # an error here would end the watch, for example when recursion leaves no room
@@ -66,7 +71,10 @@ class SelfplayEntered(SelfplayWritten):
                 self.outer = None
 
         def watcher(frame, event, value):
-            if event == "call":
+            left[0] -= 1
+            if left[0] < 0:
+                sys.setprofile(None)
+            elif event == "call":
                 kind = kinds.get(frame.f_code)
                 if kind is None:
                     kind = self.kind(frame.f_code)
