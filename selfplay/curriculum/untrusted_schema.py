@@ -48,6 +48,16 @@ def refuse_other_tables(database: sqlite3.Connection, path: Path, schema: str) -
             raise CurriculumError(f"{path} holds a {str(kind)[:20]} {str(name)[:60]!r} that selfplay did not make", NOT)
         if database.execute(f"SELECT COUNT(*) FROM {name}").fetchone()[0] > MOST_ROWS:
             raise CurriculumError(f"{path} has more than {MOST_ROWS} rows in {name}", NOT)
+        _refuse_other_types(database, path, str(name))
+
+
+def _refuse_other_types(database: sqlite3.Connection, path: Path, table: str) -> None:
+    """Raises `CurriculumError` for a value of another type than its column's: SQLite stores any in any."""
+    for column, declared in database.execute("SELECT name, type FROM pragma_table_info(?)", (table,)).fetchall():
+        kinds = {"INTEGER": "'integer'", "REAL": "'real', 'integer'"}.get(declared, "'text'")
+        wrong = f'SELECT 1 FROM "{table}" WHERE typeof("{column}") NOT IN ({kinds}, \'null\') LIMIT 1'
+        if database.execute(wrong).fetchone():
+            raise CurriculumError(f"{path} has a value in {table}.{column} that is no {declared.lower()}", NOT)
 
 
 MOST_ROWS = 100_000

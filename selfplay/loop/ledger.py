@@ -126,7 +126,7 @@ class Ledger:
     def open_attempts(self) -> Attempted:
         """The attempts of unfinished steps, made or not."""
         rows = self._db.execute("SELECT attempts FROM steps WHERE attempts IS NOT NULL AND figures IS NULL")
-        return [(bug, number) for (text,) in rows for bug, number in _read(text)]
+        return [one for (text,) in rows.fetchall() for one in answer(Attempted, text.encode())]
 
     def bench(self, repository: str, step: int, until: int | None, reason: str) -> None:
         """Do not draw a repository from `step` until before `until`; None: as long as it cannot be used."""

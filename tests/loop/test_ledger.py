@@ -123,6 +123,36 @@ def test_a_damaged_plan_is_named(tmp_path: Path, plan: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("column", "value"),
+    [("figures", b"x"), ("injections", b"x"), ("version", "abc"), ("version", float("inf")), ("attempts", 3.5)],
+    ids=str,
+)
+def test_a_value_of_another_type_is_named(tmp_path: Path, column: str, value: object) -> None:
+    """SQLite stores any value in any column."""
+    with open_ledger(tmp_path) as ledger:
+        ledger.begin(0, 0, PLAN)
+    with sqlite3.connect(tmp_path / NAME) as database:
+        database.execute(f"UPDATE steps SET {column} = ?", (value,))
+    bad = "no text" if column in ("figures", "injections", "attempts") else "no integer"
+    if column == "attempts":  # a number in a column of texts becomes one; it is no list
+        with pytest.raises(TrainingError, match=NAME), open_ledger(tmp_path) as ledger:
+            ledger.open_attempts()
+    else:
+        with pytest.raises(TrainingError, match=rf"a value in steps.{column} that is {bad}"), open_ledger(tmp_path):
+            pass
+
+
+@pytest.mark.parametrize("attempts", ["3", "[1]", "[[1, 2]]", "{}", "["])
+def test_damaged_attempts_are_named(tmp_path: Path, attempts: str) -> None:
+    with open_ledger(tmp_path) as ledger:
+        ledger.begin(0, 0, PLAN)
+    with sqlite3.connect(tmp_path / NAME) as database:
+        database.execute("UPDATE steps SET attempts = ?", (attempts,))
+    with pytest.raises(TrainingError, match=NAME), open_ledger(tmp_path) as ledger:
+        ledger.open_attempts()
+
+
+@pytest.mark.parametrize(
     ("old", "new"),
     [
         ("figures TEXT", "figures TEXT GENERATED ALWAYS AS (hex(zeroblob(9)))"),
