@@ -88,6 +88,12 @@ class Trajectory:
         return self.finish == Finish.POLICY_ERROR and bool(self.record.conversations)
 
     @property
+    def ending(self) -> str:
+        """How it ended, in words, with the error if there was one."""
+        words = self.finish.replace("_", " ")
+        return f"{words}: {self.error}" if self.error else words
+
+    @property
     def figures(self) -> "EpisodeFigures":
         """The counts of the episode."""
         malformed = sum(step.malformed for step in self.steps)

@@ -8,8 +8,7 @@ from selfplay.sandbox import Sandbox, SandboxError, SandboxGone
 def collect(trajectory: Trajectory, sandbox: Sandbox) -> Artifact:
     """The artifact of the last submission. Raises `ArtifactError` unless it is five valid files, and `SandboxLost`."""
     if trajectory.submission is None:
-        how = trajectory.finish.replace("_", " ")
-        raise ArtifactError(f"nothing was submitted ({': '.join(one for one in (how, trajectory.error) if one)})")
+        raise ArtifactError(f"nothing was submitted ({trajectory.ending})")
     texts = {}
     for name in FILE_NAMES.values():
         try:

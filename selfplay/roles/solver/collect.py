@@ -29,8 +29,7 @@ def collect(trajectory: Trajectory, world: SolverWorld) -> Changes | HandIn:
     """The solver's changes, or why nothing was submitted. `hand_in` turns them into a patch once the world is
     closed."""
     if trajectory.submission is None:
-        error = f": {trajectory.error}" if trajectory.error else ""
-        return HandIn(reason=f"nothing was submitted ({trajectory.finish}{error})")
+        return HandIn(reason=f"nothing was submitted ({trajectory.ending})")
     try:
         return world.changes()
     except PredictionError as error:
