@@ -369,7 +369,7 @@ def test_a_policy_that_fails_ends_its_attempt_alone(puppets: Puppets) -> None:
 
     found = puppets(broken, steps(SUBMIT)).again()
     assert [attempt.reason for attempt in found] == ["nothing-handed-in", "empty"]
-    assert "policy_error: RuntimeError: no idea" in found[0].detail
+    assert "policy error: RuntimeError: no idea" in found[0].detail
 
 
 def test_a_world_that_cannot_be_audited_is_left_out_unless_it_is_asked_for(
