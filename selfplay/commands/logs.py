@@ -1,7 +1,6 @@
 """What `selfplay logs` does, on values: run a dataset's evaluation of predictions in sandboxes, without a container
 engine, and keep the logs for another tool's grader."""
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -34,10 +33,6 @@ TIMED_OUT = ">>>>> Tests Timed Out"
 """The marks that both graders look for."""
 
 
-_HALF = re.compile("[\ud800-\udc7f\udd00-\udfff]")
-"""No byte that `plain_text.decode` kept."""
-
-
 @dataclass(frozen=True)
 class LogsOrder:
     """What the user asked for. `form`: the format in which the bugs of `runs` were exported. `workers` None means one
@@ -63,7 +58,7 @@ class Logged:
 class _LogJob:
     name: str
     bug: PoolBug
-    patch: str
+    patch: bytes
     script: str
     prepared: Prepared
 
@@ -119,11 +114,9 @@ def _jobs(
     script, known = FORMATS[order.form].script, dict[tuple[Path, str], Prepared]()
     assert script is not None
     for name, (one, patch) in wanted.items():
-        if _HALF.search(patch):
-            failed[name] = "its patch holds half of a character"
-            continue
         key = (one.original, one.environment)
         try:
+            diff = encode(patch)
             if key not in known:
                 folder = one.run / "bugs" / one.bug.id
                 known[key] = again(lambda: prepared_for(folder, one.bug, backend, trust=order.trust))  # noqa: B023 - called at once
@@ -132,7 +125,10 @@ def _jobs(
         except SelfplayError as error:
             failed[name] = error.message
             continue
-        yield _LogJob(name, one, patch, script(one), known[key])
+        except UnicodeEncodeError:
+            failed[name] = "its patch holds half of a character"
+            continue
+        yield _LogJob(name, one, diff, script(one), known[key])
 
 
 def _logged(job: _LogJob, backend: Backend) -> Logged:
@@ -143,7 +139,7 @@ def _logged(job: _LogJob, backend: Backend) -> Logged:
         with open_world(backend, Task(solver_world(job.prepared), job.bug.artifact, extra)) as world:
             sandbox = world.sandbox
             if job.patch:
-                applied = sandbox.run(["git", "apply", "--verbose", "-"], timeout=60, stdin=encode(job.patch))
+                applied = sandbox.run(["git", "apply", "--verbose", "-"], timeout=60, stdin=job.patch)
                 if applied.exit_code:
                     return Logged(f"{NOT_APPLIED}:\n{applied.text}")
             sandbox.write_file("/tmp/eval.sh", job.script.encode())

@@ -20,12 +20,12 @@ def refuse_strange_schema(database: sqlite3.Connection, path: Path) -> None:
         return
     tables, indexes = _ours()
     for kind, name, sql in rows:
+        made = _plain(str(sql))
         if kind == "table":
-            made = _plain(str(sql))
-            ours = made == COUNTERS or (name in tables and _ordinary(database, name, str(sql), version))
+            ours = made == COUNTERS or (name in tables and _ordinary(database, name, made, version))
         else:
             implied = sql is None and str(name).startswith("sqlite_autoindex_")
-            ours = kind == "index" and (implied or indexes.get(name) == _plain(str(sql)))
+            ours = kind == "index" and (implied or indexes.get(name) == made)
         if not ours:
             raise CurriculumError(
                 f"{path} holds a {str(kind)[:20]} {str(name)[:60]!r} that no pool of selfplay has", NOT
@@ -67,10 +67,10 @@ _LISTS = ("key(", "unique(", "referencesepisodes(")
 """The words allowed before a bracket inside a table definition: a list of columns. Others would be expressions."""
 
 
-def _ordinary(database: sqlite3.Connection, name: str, sql: str, version: int) -> bool:
+def _ordinary(database: sqlite3.Connection, name: str, text: str, version: int) -> bool:
     """Whether a table is ordinary: no expression, no hidden or generated column, no unknown column, and columns of
-    its own types and keys: without them SQLite would look through whole tables for each row of another."""
-    text = _plain(sql)
+    its own types and keys: without them SQLite would look through whole tables for each row of another. `text`: its
+    plain statement."""
     inner = text.partition("(")[2]
     for listed in _LISTS:
         inner = inner.replace(listed, "")

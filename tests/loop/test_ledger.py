@@ -57,12 +57,17 @@ def test_what_is_open_is_of_steps_that_are_not_finished(tmp_path: Path) -> None:
         assert ledger.newest(2) == [finished(1), finished(2)] and ledger.newest(9) == ledger.finished()
 
 
+def planned_with(folder: Path, column: str, value: object) -> None:
+    """A ledger with one planned step, one of whose values somebody changed."""
+    with open_ledger(folder) as ledger:
+        ledger.begin(0, 0, PLAN)
+    with sqlite3.connect(folder / NAME) as database:
+        database.execute(f"UPDATE steps SET {column} = ?", (value,))
+
+
 @pytest.mark.parametrize("figures", ["[1]", "1", "{"])
 def test_a_damaged_step_is_named(tmp_path: Path, figures: str) -> None:
-    with open_ledger(tmp_path) as ledger:
-        ledger.begin(0, 0, PLAN)
-    with sqlite3.connect(tmp_path / NAME) as database:
-        database.execute("UPDATE steps SET figures = ?", (figures,))
+    planned_with(tmp_path, "figures", figures)
     with pytest.raises(TrainingError, match=NAME), open_ledger(tmp_path) as ledger:
         ledger.finished()
 
@@ -114,40 +119,31 @@ def test_a_strangers_ledger(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("plan", ['["a"]', "[[1, 2]]", "[4, 5]", "1", "[" * 500])
 def test_a_damaged_plan_is_named(tmp_path: Path, plan: str) -> None:
-    with open_ledger(tmp_path) as ledger:
-        ledger.begin(0, 0, PLAN)
-    with sqlite3.connect(tmp_path / NAME) as database:
-        database.execute("UPDATE steps SET injections = ?", (plan,))
+    planned_with(tmp_path, "injections", plan)
     with pytest.raises(TrainingError, match=NAME), open_ledger(tmp_path) as ledger:
         ledger.begin(0, 0, PLAN)
 
 
 @pytest.mark.parametrize(
-    ("column", "value"),
-    [("figures", b"x"), ("injections", b"x"), ("version", "abc"), ("version", float("inf")), ("attempts", 3.5)],
+    ("column", "value", "kind"),
+    [
+        ("figures", b"x", "text"),
+        ("injections", b"x", "text"),
+        ("version", "abc", "integer"),
+        ("version", float("inf"), "integer"),
+    ],
     ids=str,
 )
-def test_a_value_of_another_type_is_named(tmp_path: Path, column: str, value: object) -> None:
+def test_a_value_of_another_type_is_named(tmp_path: Path, column: str, value: object, kind: str) -> None:
     """SQLite stores any value in any column."""
-    with open_ledger(tmp_path) as ledger:
-        ledger.begin(0, 0, PLAN)
-    with sqlite3.connect(tmp_path / NAME) as database:
-        database.execute(f"UPDATE steps SET {column} = ?", (value,))
-    bad = "no text" if column in ("figures", "injections", "attempts") else "no integer"
-    if column == "attempts":  # a number in a column of texts becomes one; it is no list
-        with pytest.raises(TrainingError, match=NAME), open_ledger(tmp_path) as ledger:
-            ledger.open_attempts()
-    else:
-        with pytest.raises(TrainingError, match=rf"a value in steps.{column} that is {bad}"), open_ledger(tmp_path):
-            pass
+    planned_with(tmp_path, column, value)
+    with pytest.raises(TrainingError, match=rf"a value in steps.{column} that is no {kind}"), open_ledger(tmp_path):
+        pass
 
 
-@pytest.mark.parametrize("attempts", ["3", "[1]", "[[1, 2]]", "{}", "["])
-def test_damaged_attempts_are_named(tmp_path: Path, attempts: str) -> None:
-    with open_ledger(tmp_path) as ledger:
-        ledger.begin(0, 0, PLAN)
-    with sqlite3.connect(tmp_path / NAME) as database:
-        database.execute("UPDATE steps SET attempts = ?", (attempts,))
+@pytest.mark.parametrize("attempts", [3.5, "3", "[1]", "[[1, 2]]", "{}", "["], ids=str)
+def test_damaged_attempts_are_named(tmp_path: Path, attempts: object) -> None:
+    planned_with(tmp_path, "attempts", attempts)
     with pytest.raises(TrainingError, match=NAME), open_ledger(tmp_path) as ledger:
         ledger.open_attempts()
 
