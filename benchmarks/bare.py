@@ -21,7 +21,7 @@ class Bare:
     def say(self, line: str) -> None:
         pass
 
-    def expect(self, total: int, doing: str = "") -> None:
+    def expect(self, total: int, doing: str = "", done: int = 0) -> None:
         pass
 
     def attempt(self, attempt: Attempt) -> None:

@@ -13,6 +13,7 @@ from selfplay.formatting import shortened
 HINTS = {
     errno.ENOSPC: "Free some space there. What was stored is kept: the same command resumes.",
     errno.EDQUOT: "Free some of your quota. What was stored is kept: the same command resumes.",
+    errno.EFBIG: "Raise the limit in the same shell (`ulimit -f unlimited`), or take a disk for larger files.",
     errno.EROFS: "It lies on a file system that is mounted read-only: give another place, or mount it writable.",
     errno.EACCES: "Give a place that you may use, or change its permissions.",
     errno.EPERM: "Give a place that you may use, or change its permissions.",

@@ -147,7 +147,7 @@ def _made(
     if chances.why_not:
         return chances.why_not
     order = planned(order, pool, chances, watcher.say)
-    watcher.expect(order.bugs, f"making bugs of {order.source}")
+    watcher.expect(order.bugs, f"making bugs of {order.source}", pool.episodes.count(order.source))
     return runner.run(played(order, pool, repository, backend, player, watcher, meter))
 
 

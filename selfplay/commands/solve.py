@@ -73,8 +73,8 @@ class SolveWatcher(Protocol):
         """A line that a user may want to read while waiting."""
         ...
 
-    def expect(self, total: int, doing: str = ...) -> None:
-        """A phase with `total` steps begins."""
+    def expect(self, total: int, doing: str = ..., done: int = ...) -> None:
+        """A phase with `total` steps begins, of which an earlier run did `done`."""
         ...
 
     def attempt(self, attempt: Attempt) -> None:

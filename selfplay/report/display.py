@@ -27,8 +27,8 @@ FIRST_GAP, LONGEST_GAP = 2.0, 60.0
 class Display(Protocol):
     """Where progress is shown."""
 
-    def begin(self, doing: str, total: int | None) -> None:
-        """A phase begins; `total`: its number of steps, if known."""
+    def begin(self, doing: str, total: int | None, completed: int = 0) -> None:
+        """A phase begins; `total`: its number of steps, if known; `completed`: those that an earlier run did."""
         ...
 
     def line(self, text: str) -> None:
@@ -60,8 +60,8 @@ class Bar:
         self._task = self._bar.add_task("preparing", total=None)
         self._bar.start()
 
-    def begin(self, doing: str, total: int | None) -> None:
-        self._bar.reset(self._task, total=total, description=told(doing))
+    def begin(self, doing: str, total: int | None, completed: int = 0) -> None:
+        self._bar.reset(self._task, total=total, completed=completed, description=told(doing))
 
     def line(self, text: str) -> None:
         self._bar.console.print(told(text), highlight=False, markup=False)
@@ -82,14 +82,14 @@ class PlainLines:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._closed = threading.Event()
-        self._begin("preparing", None)
+        self._begin("preparing", None, 0)
         self._printed = time.monotonic()
         self._thread = threading.Thread(target=self._remind, name="progress", daemon=True)
         self._thread.start()
 
-    def begin(self, doing: str, total: int | None) -> None:
+    def begin(self, doing: str, total: int | None, completed: int = 0) -> None:
         with self._lock:
-            self._begin(doing, total)
+            self._begin(doing, total, completed)
             self._print(self._phase())
 
     def line(self, text: str) -> None:
@@ -108,8 +108,8 @@ class PlainLines:
         self._closed.set()
         self._thread.join()
 
-    def _begin(self, doing: str, total: int | None) -> None:
-        self._doing, self._total, self._completed, self._last = doing, total, 0, ""
+    def _begin(self, doing: str, total: int | None, completed: int) -> None:
+        self._doing, self._total, self._completed, self._last = doing, total, completed, ""
         self._began, self._gap = time.monotonic(), FIRST_GAP
 
     def _phase(self) -> str:

@@ -1,6 +1,6 @@
 """The page of an evaluation: a table of pass@k, or of how injections ended, and lines about cost and comparison."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.console import Group, RenderableType
@@ -8,7 +8,7 @@ from rich.table import Table
 
 from selfplay.curriculum.evaluation import Cost, Evaluation, EvaluationRow
 from selfplay.curriculum.injector_evaluation import InjectorEvaluation
-from selfplay.formatting import count, listed, tally
+from selfplay.formatting import count, listed, spaced, tally
 from selfplay.oracle.reasons import WORDS
 from selfplay.report.tables import safe, short
 from selfplay.rl.credit.estimates import LEVEL, Estimate
@@ -30,8 +30,9 @@ def injector_page(found: InjectorEvaluation) -> RenderableType:
     told = [f"without one: {tally(found.unrewarded)}"] if found.unrewarded else []
     told += [f"lost by the machine: {found.lost}"] if found.lost else []
     reward = "none" if found.reward is None else _number(found.reward)
+    shown = [one.share for one in found.ends.values()] + ([found.reward] if found.reward else [])
     lines = [
-        f"in brackets: {LEVEL:.0%} intervals, from {count(found.groups, 'prompt')} resampled",
+        *_brackets(shown, f"from {count(found.groups, 'prompt')} resampled"),
         f"solver: {short(found.solver)}, {count(found.attempts, 'attempt')} at each bug",
         "; ".join([f"mean reward {reward} of {rewarded} of {count(found.episodes, 'episode')}", *told]),
         f"bugs: {_diversity(found.diversity)}",
@@ -60,8 +61,8 @@ def _number(found: Estimate) -> str:
 def solver_page(found: Evaluation) -> RenderableType:
     """The page of a policy's attempts at the bugs of a run."""
     lines = [
-        f"in brackets: {LEVEL:.0%} intervals, from resampled bugs",
-        f"attempts ended: {tally(found.reasons, WORDS)}",
+        *_brackets([one for row in found.rows for one in row.pass_at.values()], "from resampled bugs"),
+        f"why attempts ended: {_ends(found.reasons)}",
         _cost(found.cost),
     ]
     if found.incomplete:
@@ -98,6 +99,17 @@ def _estimate(found: Estimate, signed: bool = False) -> str:
     if found.low is None or found.high is None:
         return said
     return f"{said} ({found.low:{sign}.1%} to {found.high:{sign}.1%})"
+
+
+def _brackets(shown: Sequence[Estimate], origin: str) -> list[str]:
+    """What the brackets behind the estimates are; no line where none has any."""
+    return [f"in brackets: {LEVEL:.0%} intervals, {origin}"] if any(one.low is not None for one in shown) else []
+
+
+def _ends(reasons: Mapping[str, int]) -> str:
+    """`tests fail 12, resolved 4`: the largest first. The number stands behind, as it counts attempts, not tests."""
+    found = sorted(reasons.items(), key=lambda item: (-item[1], item[0]))
+    return ", ".join(f"{WORDS.get(name) or spaced(name)} {n}" for name, n in found if n)
 
 
 def _cost(cost: Cost) -> str:

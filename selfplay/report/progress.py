@@ -53,10 +53,10 @@ class LiveWatcher:
         """Show a page, only on a terminal."""
         self.display.page(page)
 
-    def expect(self, total: int | None, doing: str = "solving") -> None:
-        """A phase begins; `total` None: the number of steps is unknown."""
-        self._completed = 0
-        self.display.begin(doing, total)
+    def expect(self, total: int | None, doing: str = "solving", done: int = 0) -> None:
+        """A phase begins; `total` None: the number of steps is unknown. `done`: steps of an earlier run."""
+        self._completed = done
+        self.display.begin(doing, total, done)
 
     def attempt(self, attempt: Attempt) -> None:
         reason = attempt.detail if attempt.reason == "nothing-handed-in" else reason_in_words(attempt.reason)

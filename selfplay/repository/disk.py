@@ -9,9 +9,9 @@ from pathlib import Path
 from selfplay.repository.errors import CacheError
 
 VARIABLE = "SELFPLAY_CACHE"
-FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+FULL = (errno.ENOSPC, errno.EDQUOT)
 CLOSED = (errno.EROFS, errno.EACCES, errno.EPERM)
-OF_WRITING = (*FULL, errno.EROFS)
+OF_WRITING = (*FULL, errno.EFBIG, errno.EROFS)
 """Errors that only writing can cause: if a program reports one, it concerns the folder that we gave it."""
 
 
@@ -23,6 +23,7 @@ def cache_error(error: OSError, folder: Path) -> CacheError | None:
     hints |= dict.fromkeys(
         CLOSED, f"Set {VARIABLE} to a folder you can write to." if ours else "You need access to it."
     )
+    hints |= {errno.EFBIG: "Raise the limit in the same shell: `ulimit -f unlimited`. Git may write 4 GiB a file."}
     hints |= {errno.ENAMETOOLONG: f"Set {VARIABLE} to a folder with a shorter name." if ours else "Shorten its name."}
     if error.errno not in hints:
         return None

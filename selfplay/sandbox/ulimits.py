@@ -1,6 +1,7 @@
-"""Checks that this shell lets a process open and start as much as sandboxes need.
+"""Checks that this shell lets a process open, start and write as much as sandboxes need.
 
-A sandbox that runs out of descriptors fails with an arbitrary error. Checked beforehand, the limit itself can be named.
+A sandbox that runs out of descriptors fails with an arbitrary error, and one that may write only small files says that
+its disk is full. Checked beforehand, the limit itself can be named.
 """
 
 import os
@@ -21,14 +22,16 @@ class Ceiling:
     of: str
     flag: str
     least: int
-    asked: int
+    asked: str
     option: str
 
 
 CEILINGS = (
-    Ceiling(resource.RLIMIT_NOFILE, "open files", "-n", 256, 1024, "nofile"),
+    Ceiling(resource.RLIMIT_NOFILE, "open files", "-n", 256, "1024", "nofile"),
     # a sandbox's own process limit cannot exceed this, and our processes count too
-    Ceiling(resource.RLIMIT_NPROC, "processes", "-u", Limits().processes + 64, 4096, "nproc"),
+    Ceiling(resource.RLIMIT_NPROC, "processes", "-u", Limits().processes + 64, "4096", "nproc"),
+    # one file may take a sandbox's whole disk
+    Ceiling(resource.RLIMIT_FSIZE, "bytes a file", "-f", Limits().disk_bytes, "unlimited", "fsize"),
 )
 
 

@@ -13,6 +13,8 @@ def test_stored_attempts_as_a_table_and_as_json(selfplay: Command, attempted: Pa
     page = selfplay(*asked, "--against", "gold")
     assert page.code == 0, page.err
     assert "1 of 3" in page.out and "pass@1" in page.out and "33.3%" in page.out
+    assert "why attempts ended: reason 3" in page.out
+    assert "in brackets" not in page.out  # of one bug there is no interval
     assert "against gold, the same 1 bug: 33.3% and 100.0%, difference -66.7%" in page.out
     found = selfplay(*asked, "--json").json
     assert found["rows"][0]["resolved"] == 1 and found["rows"][0]["pass_at"]["1"]["mean"] == pytest.approx(1 / 3)
@@ -26,6 +28,7 @@ def test_the_injector_of_a_run_as_a_table_and_as_json(selfplay: Command, attempt
     asked = ("eval", attempted, "--role", "injector", "--policy", "searcher", "--stored", "--attempts", 3)
     page = selfplay(*asked, "--against", attempted)
     assert page.code == 0, page.err
+    assert "in brackets: 95% intervals, from 5 prompts resampled" in page.out
     assert "solver: searcher, 3 attempts at each bug" in page.out
     assert "mean reward -0.200 (-0.800 to +0.400) of 2 of 5 episodes; without one: 3 never attempted" in page.out
     assert "the same 5 prompts: difference of the valid share +0.0% (+0.0% to +0.0%), of the reward +0.000" in page.out

@@ -257,7 +257,11 @@ def limited(command: Command, limit: str, *arguments: object) -> Done:
 
 @pytest.mark.parametrize(
     ("limit", "said", "command"),
-    [("-n 64", "64 open files (ulimit -n)", "ulimit -n 1024"), ("-u 20", "20 processes (ulimit -u)", "ulimit -u 4096")],
+    [
+        ("-n 64", "64 open files (ulimit -n)", "ulimit -n 1024"),
+        ("-u 20", "20 processes (ulimit -u)", "ulimit -u 4096"),
+        ("-f 1000", "1024000 bytes a file (ulimit -f)", "ulimit -f unlimited"),
+    ],
 )
 @pytest.mark.slow
 def test_a_shell_s_limit_is_named_with_the_command_that_raises_it(

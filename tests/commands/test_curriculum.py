@@ -1,6 +1,7 @@
 """`selfplay curriculum` from end to end on a tiny repository: what it makes, and that it always makes the same."""
 
 import json
+import shutil
 import signal
 import sqlite3
 import time
@@ -159,6 +160,15 @@ def test_a_run_that_is_stopped_resumes_to_the_same_bugs(
     assert done.code == 0, done.err
     assert "episode 0 " not in done.err  # what was stored is not played again
     assert hashes(tmp_path)[:4] == hashes(finished[0])
+
+
+@pytest.mark.slow
+def test_a_run_that_goes_on_says_how_many_bugs_it_has(
+    selfplay: Command, finished: tuple[Path, Done], shop: Path, tmp_path: Path
+) -> None:
+    run = shutil.copytree(finished[0], tmp_path / "run")
+    done = selfplay("curriculum", shop, "--out", run, "--seed", 3, "--workers", 2, "--bugs", 4)
+    assert done.code == 0 and "making bugs: 4 of 4\n" in done.err
 
 
 PHASES = ("building an environment", "collecting the tests", "running the tests again", "under coverage", "making bugs")

@@ -41,6 +41,12 @@ def test_a_pipe_is_told_of_each_phase_and_at_growing_intervals() -> None:
     assert 2 <= len(between) <= 5
 
 
+def test_a_phase_that_goes_on_counts_what_an_earlier_run_did() -> None:
+    program = "from selfplay.report.progress import LiveWatcher\nwith LiveWatcher() as w:\n"
+    program += "    w.expect(30, 'making bugs', 17); w.done('18'); w.expect(None, 'grading')"
+    assert said(program) == ["making bugs: 17 of 30", "18", "grading"]
+
+
 def test_a_long_line_is_not_broken() -> None:
     line = "x" * 300
     assert said(f"from selfplay.report.progress import LiveWatcher\nwith LiveWatcher() as w: w.say({line!r})") == [line]
