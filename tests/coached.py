@@ -48,7 +48,7 @@ class Coached:
         if self._lines is None:
             ids, logprobs = self._drawn(list(prompt), sampling, stop)
         else:
-            ids = self._chat.answer(self._lines.popleft())
+            ids = self._chat.answer_ids(self._lines.popleft())
             values = self._next(list(prompt), ids[:-1])
             logprobs = values.gather(1, torch.tensor(ids)[:, None]).squeeze(1).tolist()
         self._tape = [*prompt, *ids]
@@ -163,7 +163,7 @@ class CoachedBySeed:
         said = told.count("<|im_start|>assistant") - 1
         if zlib.crc32(str((sampling.seed or 0) - said).encode()) % 2:  # each message has the next seed
             lines = next(lines for key, lines in self._lines.items() if key in told)
-            ids = self._chat.answer(lines[min(said, len(lines) - 1)])
+            ids = self._chat.answer_ids(lines[min(said, len(lines) - 1)])
             values = self._logprobs([*prompt, *ids[:-1]], len(ids))
             return ids, values.gather(1, torch.tensor(ids)[:, None]).squeeze(1).tolist()
         ids, logprobs = list[int](), list[float]()

@@ -8,18 +8,24 @@ from selfplay.formatting import count
 
 
 class Finish(StrEnum):
-    """Why an episode ended."""
+    """Why an episode ended. A submission ends none: the last one counts."""
 
+    # the policy stopped, after a submission or before one
     SUBMITTED = "submitted"
     GAVE_UP = "gave_up"
+    # the episode's loop ended it (`episode.py`)
     OUT_OF_CALLS = "out_of_calls"
     OUT_OF_TIME = "out_of_time"
-    OUT_OF_CONTEXT = "out_of_context"
-    NO_CALL = "no_call"
-    MALFORMED = "malformed"
     LOOPED = "looped"
     SANDBOX_LOST = "sandbox_lost"
     POLICY_ERROR = "policy_error"
+    # a model's conversation ended it (`conversation.py`)
+    OUT_OF_CONTEXT = "out_of_context"
+    NO_CALL = "no_call"
+    MALFORMED = "malformed"
+    # a loop over episodes set it aside (`rollout/retries.py`): what ran in it met a limit of its sandbox again and again,
+    # or it could not be played, whatever the reason
+    OVER_LIMITS = "over_limits"
     UNPLAYED = "unplayed"
 
 
@@ -76,8 +82,8 @@ class Budget:
 class Observation:
     """The result of a call. `exit_code`: the command's; for other tools 0 on success and 1 on failure.
 
-    `output` is capped (head and tail kept, the cut marked). `malformed`: the turn was not a call that can be run.
-    `submitted`: something was submitted.
+    `output` is a command's, capped (head and tail kept, the cut marked), or a tool's line. `malformed`: the turn was
+    not a call that can be run. `submitted`: something was submitted.
     """
 
     output: str
@@ -92,6 +98,7 @@ class Observation:
 
     @property
     def text(self) -> str:
+        """For people and logs; a model reads `prompts/observation.j2`."""
         status = "" if self.ok else f"\n[exit code {self.exit_code}]"
         return f"{self.output.rstrip()}{status}\n{self.budget.text}"
 

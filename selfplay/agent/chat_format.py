@@ -53,7 +53,7 @@ class ChatFormat:
         self.tokenizer = tokenizer
         roles = ("user", "assistant", "user")
         _, _, close, begin = self._around([Message(role, "") for role in roles])  # type: ignore[arg-type]
-        self._around_heard = close, begin
+        self._around_observation = close, begin
         self._close = tokenizer.encode(close, True)
         self.overhead = len(self._close) + len(tokenizer.encode(begin, True))
         """How many ids surround a message that the model reads."""
@@ -70,13 +70,13 @@ class ChatFormat:
             around = self._around(messages)
         return self._joined(around, [message.content.strip() for message in messages])
 
-    def heard(self, last: int | None, text: str) -> list[int]:
+    def observation_ids(self, last: int | None, text: str) -> list[int]:
         """The ids that follow the model's message (whose last id was `last`): the end of that message, `text`, and the
         start of the next one."""
-        ids = self._joined(self._around_heard, [text])
+        ids = self._joined(self._around_observation, [text])
         return ids[1:] if self._close and last == self._close[0] else ids
 
-    def fitting(self, text: str, limit: int, before: str, after: str) -> str:
+    def cut_to_fit(self, text: str, limit: int, before: str, after: str) -> str:
         """`text` between `before` and `after`; its middle is cut out if all three together take more than `limit`
         ids."""
         whole = f"{before}{text}{after}"  # there are at most as many ids as bytes, and bytes count faster
@@ -89,7 +89,7 @@ class ChatFormat:
         head, tail = self.tokenizer.decode(inner[:half]), self.tokenizer.decode(inner[len(inner) - half :])
         return f"{before}{head}{note}{tail}{after}"
 
-    def answer(self, text: str) -> list[int]:
+    def answer_ids(self, text: str) -> list[int]:
         """The ids of a model message that was never sampled, with its end."""
         return [*self.tokenizer.encode(text, False), self.stop[0]]
 
@@ -104,7 +104,7 @@ class ChatFormat:
             ids += encode(text, False) + encode(after, True)
         return ids
 
-    def said(self, ids: Sequence[int]) -> str:
+    def answer_text(self, ids: Sequence[int]) -> str:
         """The text of the model's message, without the token that ended it."""
         end = len(ids) - 1 if ids and ids[-1] in self.stop else len(ids)
         return self.tokenizer.decode(ids[:end])

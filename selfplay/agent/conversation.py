@@ -80,7 +80,7 @@ class Conversation(ABC):
             self._submitted |= observation.submitted
             if observation.malformed:
                 self.messages[-1] = replace(self.messages[-1], malformed=True)
-                self.tape.spoil()
+                self.tape.mark_malformed()
         started = time.monotonic()
         try:
             with self._count.awaiting():
@@ -89,7 +89,7 @@ class Conversation(ABC):
             return Stop(finish=Finish.OUT_OF_CONTEXT)
         self._seconds.append(time.monotonic() - started)
         self._thoughts.append(answer.thoughts)
-        return self._turn(answer)
+        return self._read(answer)
 
     @abstractmethod
     async def _next(self, observation: Observation | None) -> Answer:
@@ -108,13 +108,13 @@ class Conversation(ABC):
             (tuple(self.messages),), segments, self.tape.drift, self.usage, thoughts, seconds, self.style.sampling
         )
 
-    def _turn(self, answer: Answer) -> Turn:
+    def _read(self, answer: Answer) -> Turn:
         if self.style.native:
             found = native_calls.read(answer.calls, answer.text, self.toolset, answer.length)
         else:
             found = call_format.parse(answer.text, self.toolset, answer.length)
         if not isinstance(found, Call):
-            self._spoil(found is not None or not self._submitted)
+            self._mark_last(malformed=found is not None or not self._submitted)
         if found is None:
             return self._without_call(answer)
         self._silent = 0
@@ -126,12 +126,12 @@ class Conversation(ABC):
             return Stop(found.said, Finish.MALFORMED)
         return replace(found, why=self._repair(found.why, found.tool))
 
-    def _spoil(self, malformed: bool) -> None:
-        """Mark the last message as malformed and cut its text, since noise may be endless. Its tokens are on the
-        tape."""
+    def _mark_last(self, malformed: bool) -> None:
+        """Say of the last message, which holds no call, whether it should have, and cut its text, since noise may be
+        endless. Its tokens are on the tape."""
         said = self.messages[-1]
         if malformed:
-            self.tape.spoil()
+            self.tape.mark_malformed()
         self.messages[-1] = replace(said, content=cap(said.content, call_format.MOST_SAID), malformed=malformed)
 
     def _without_call(self, answer: Answer) -> Turn:
@@ -158,10 +158,11 @@ def shown(observation: Observation, output: str) -> str:
 
 
 class TokenConversation(Conversation):
-    """A conversation in ids: observations are encoded once and appended, answers are kept as they were sampled.
+    """A conversation in ids: the prompt of a turn is the tape so far. Observations are encoded once and appended,
+    answers are kept as they were sampled.
 
-    An observation that would fill the context is cut so that an answer still fits; if even that is not enough, the
-    episode ends as out of context."""
+    An observation is cut three times: a command's output by its tool, in characters; to `observation_chars`; and here
+    in tokens, so that an answer still fits. If even that is not enough, the episode ends as out of context."""
 
     def __init__(
         self,
@@ -193,7 +194,7 @@ class TokenConversation(Conversation):
         self.usage += Usage(1, 0, len(self.tape.ids), 0, len(sample.ids))
         self.tape.sampled(sample)
         self._last = sample.ids[-1] if sample.ids else None
-        text = self._chat.said(sample.ids)
+        text = self._chat.answer_text(sample.ids)
         self.messages.append(Message("assistant", text))
         return Answer(text, sample.length)
 
@@ -203,6 +204,7 @@ class TokenConversation(Conversation):
         if room < LEAST_SHOWN:
             raise ContextFull(f"{len(self.tape.ids)} of {self._model.context} tokens are used")
         before, _, after = shown(observation, MARK).partition(MARK)
-        told = self._chat.fitting(observation.output.rstrip(), room, before, after)
-        self.tape.add(self._chat.heard(self._last, told))
+        output = cap(observation.output.rstrip(), self.style.observation_chars)
+        told = self._chat.cut_to_fit(output, room, before, after)
+        self.tape.add(self._chat.observation_ids(self._last, told))
         self.messages.append(Message("user", told))

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from selfplay.agent.actions import Budget, Call, Finish, Malformed, Observation, Stop, Turn, readable
-from selfplay.agent.toolset import COMMAND_SECONDS, BadCall, ToolContext, ToolFailed, ToolResult, Toolset
+from selfplay.agent.toolset import COMMAND_SECONDS, ToolContext, ToolResult, Toolset
 from selfplay.agent.trajectory import MALFORMED, Record, Step, Trajectory
 from selfplay.sandbox import Sandbox, SandboxLost
 from selfplay.sandbox.workers import Workers
@@ -69,7 +69,8 @@ async def play_episode(
     limits: EpisodeLimits = EpisodeLimits(),
     hand_in: tuple[str, ...] = (),
 ) -> Trajectory:
-    """Play one episode to its end. Errors of the policy or of commands never raise: the finish reports them.
+    """Play one episode to its end. Errors of the policy or of commands never raise: the finish reports them. The calls
+    are counted once the policy has answered: its last message may still say that it stops.
 
     `workers`: the threads that run the tools. `hand_in`: the file names that a submission must contain; empty when the
     repository itself is submitted. Raises `EpisodeLost`, and `SandboxError` when the sandbox refuses to go on.
@@ -183,18 +184,7 @@ class _Episode:
         self.equal = self.equal + 1 if same else 1
 
 
-def use(toolset: Toolset, call: Call, context: ToolContext) -> ToolResult:
-    """Run `call`. A wrong call or a failed tool is a result with `exit_code` 1, never an exception."""
-    tool = toolset.find(call.tool)
-    if tool is None:
-        return ToolResult(toolset.no_tool(call.tool), 1, malformed=True)
-    try:
-        return tool.run(call.arguments, context)
-    except ToolFailed as error:
-        return ToolResult(f"{call.tool}: {error}", 1, malformed=isinstance(error, BadCall))
-
-
 def _timed(toolset: Toolset, call: Call, context: ToolContext) -> tuple[ToolResult, float]:
     """The tool's result, and its own wall seconds, without the wait for a thread."""
     started = time.monotonic()
-    return use(toolset, call, context), time.monotonic() - started
+    return toolset.run(call, context), time.monotonic() - started

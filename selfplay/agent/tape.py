@@ -71,7 +71,7 @@ class Tape:
         as_stored = array("f", sample.logprobs)  # what is kept in memory equals what is read from a file
         self._logprobs += array("d", as_stored)
 
-    def spoil(self) -> None:
+    def mark_malformed(self) -> None:
         """Mark the last answer as malformed; does nothing if the engine gave no ids."""
         if self._stretches:
             self._stretches[-1] = replace(self._stretches[-1], malformed=True)

@@ -4,7 +4,7 @@ import logging
 import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from selfplay.agent import Trajectory
 from selfplay.agent.actions import Finish
@@ -14,7 +14,7 @@ from selfplay.curriculum import Attempt, Curriculum
 from selfplay.curriculum.lost import attempt_job_name
 from selfplay.errors import SelfplayError
 from selfplay.formatting import Say, count
-from selfplay.oracle.reasons import UNPLAYED
+from selfplay.oracle.reasons import OVER_LIMITS, UNPLAYED
 from selfplay.rollout.controls import Control, play_control
 from selfplay.rollout.ready_bug import ReadyBug
 from selfplay.rollout.retries import Retries, idle_check_in
@@ -144,8 +144,9 @@ def _unplayed(run: SolverRun, ready: ReadyBug, number: int, error: SelfplayError
     """The result of an attempt that is set aside. One that hit a limit of its sandbox again is not resolved."""
     if not isinstance(error, EpisodeLost) or error.cause is not Cause.LIMIT:
         return SetAside(error.message)
-    outcome = SolverOutcome(False, "sandbox-lost", error.message, "", error.trajectory.seconds)
-    return Rollout(error.trajectory, SolverKey(ready.bug.id, run.policy, run.seed, number), outcome)
+    outcome = SolverOutcome(False, OVER_LIMITS, error.message, "", error.trajectory.seconds)
+    ended = replace(error.trajectory, finish=Finish.OVER_LIMITS)
+    return Rollout(ended, SolverKey(ready.bug.id, run.policy, run.seed, number), outcome)
 
 
 def _stored(pool: Curriculum, found: Finished) -> Attempt:

@@ -4,7 +4,7 @@ import logging
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from selfplay.agent import Trajectory
@@ -82,7 +82,7 @@ def _unplayed(job: Injection, error: SelfplayError) -> InjectorRollout:
     injector, number = job
     if isinstance(error, EpisodeLost) and error.cause is Cause.LIMIT:
         failed = InjectorOutcome("failed", error.message, error.trajectory.seconds)
-        return Rollout(error.trajectory, injector.key(number), failed)
+        return Rollout(replace(error.trajectory, finish=Finish.OVER_LIMITS), injector.key(number), failed)
     return _without_end(injector, number, Finish.UNPLAYED, InjectorOutcome("unplayed", error.message, 0.0))
 
 

@@ -126,11 +126,11 @@ class Rollouts:
         """Add the model's message and the observation to the row; end the episode if they do not fit."""
         row.add(ids, logprobs, sampled=True)
         last = ids[-1] if ids else None
-        step = row.episode.say(chat.said(ids), cut_off=last not in chat.stop)
+        step = row.episode.say(chat.answer_text(ids), cut_off=last not in chat.stop)
         if step.done:
             return
         (told,) = step.messages
-        heard = chat.heard(last, told["content"])
+        heard = chat.observation_ids(last, told["content"])
         room = self.context - len(row.prompt) - len(row.ids)
         if len(heard) + self.context // 8 > room:
             row.episode.stop()

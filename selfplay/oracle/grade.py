@@ -213,7 +213,7 @@ def safely(work: Callable[[], T]) -> T | Grade:
 
 
 _FORM = layers.passed("patch", "a git diff")
-_FAILED_AT = {"apply": "does-not-apply", "script": "sandbox-lost", "parser": "no-results"}
+_FAILED_AT = {"apply": "does-not-apply", "script": "no-results", "parser": "no-results"}
 
 
 def _screened(task: Task, prediction: bytes | str) -> Submission | Grade:

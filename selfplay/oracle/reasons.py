@@ -26,6 +26,8 @@ class Refusal(NamedTuple):
 
 WEAK = "weak"
 """The reason of a grade that passed every layer but was refused as weakly assured (`assurance.py`)."""
+OVER_LIMITS = "over-limits"
+"""The reason of an attempt that met a limit of its sandbox again, which is its policy's doing."""
 UNPLAYED = "unplayed"
 """The reason of an attempt, or of a prediction, for which no sandbox lasted."""
 REASONS: Mapping[str, Meaning] = {
@@ -38,6 +40,7 @@ REASONS: Mapping[str, Meaning] = {
     "oversized": Meaning("the patch is too large", "wrong"),
     "does-not-apply": Meaning("the patch does not apply", "wrong"),
     "nothing-handed-in": Meaning("nothing was submitted", "wrong"),
+    OVER_LIMITS: Meaning("its commands met a limit of the sandbox again", "wrong"),
     "touches-tests": Meaning("the patch moves a file into the tests", "wrong"),
     "touches-infrastructure": Meaning("the patch touches what runs the tests", "cheat"),
     # the layers (`layers.LayerName`) that are the reason themselves
@@ -53,7 +56,7 @@ REASONS: Mapping[str, Meaning] = {
     WEAK: Meaning("resolved, but weakly assured", "person"),
     "cannot-be-graded": Meaning("it cannot be graded", "machine"),
     "error": Meaning("error", "machine"),
-    "sandbox-lost": Meaning("the sandbox was lost", "machine"),
+    "sandbox-lost": Meaning("the sandbox was lost", "machine"),  # of earlier versions
     UNPLAYED: Meaning("it could not be run", "machine"),
 }
 WORDS = {name: meaning.words for name, meaning in REASONS.items()}

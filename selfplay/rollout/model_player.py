@@ -15,6 +15,7 @@ from selfplay.agent.chat_conversation import ChatConversation
 from selfplay.agent.chat_format import ChatFormat
 from selfplay.agent.conversation import Conversation, Style, TokenConversation
 from selfplay.agent.model import Message, MessageCount, ModelError, Sampling, TextModel, TokenModel
+from selfplay.agent.toolset import OBSERVATION_CHARS
 from selfplay.formatting import Say, count
 from selfplay.policies.option_types import Amount, Count, Seconds, Share
 from selfplay.policies.rendezvous import Fact, Rendezvous
@@ -29,20 +30,21 @@ FIRST_REPORT, SLOWEST_REPORT = 20.0, 600.0
 class PlayOptions:
     """How a model plays. `episodes`: how many at a time; `tools`: the textual call format or the endpoint's native
     calls; `staged`: the injector plays in three stages, each in its own conversation; `calls` and `seconds` limit one
-    episode; `max_tokens` limits one message. `seeded`: every message is sampled with its own seed, fixed by the run's
-    seed, the episode and the turn. None means: only for models in process, since endpoints may refuse a seed, and not
-    for vLLM on CPU, whose requests cannot carry one. There only the engine's own seed (`engine_seed`) exists, which
-    fixes the messages only while one episode plays at a time, and `seeded=true` is refused."""
+    episode; `max_tokens` limits one message, `observation_chars` one observation. `seeded`: every message is sampled
+    with its own seed, fixed by the run's seed, the episode and the turn. None means: only for models in process,
+    since endpoints may refuse a seed, and not for vLLM on CPU, whose requests cannot carry one. There only the
+    engine's own seed (`engine_seed`) exists, which fixes the messages only while one episode plays at a time, and
+    `seeded=true` is refused."""
 
     episodes: Count = 8
     tools: Literal["text", "native"] = "text"
     staged: bool = False
-    calls: Count = 128
-    seconds: Seconds = 1800.0
+    calls: Count = EpisodeLimits.calls
+    seconds: Seconds = EpisodeLimits.seconds
     temperature: Amount = 1.0
     top_p: Share = 1.0
     max_tokens: Count | None = None
-    observation_chars: Count = 128 * 1024
+    observation_chars: Count = OBSERVATION_CHARS
     seeded: bool | None = None
 
     def style(self, episode: str) -> Style:

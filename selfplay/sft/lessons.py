@@ -97,10 +97,10 @@ def tokens(messages: tuple[Message, ...], chat: ChatFormat) -> dict[str, list[in
     last: int | None = None
     for message in messages[first:]:
         if message.role == "assistant":
-            new = chat.answer(message.content)
+            new = chat.answer_ids(message.content)
             last = new[-1]
         else:
-            new = chat.heard(last, message.content)
+            new = chat.observation_ids(last, message.content)
         ids += new
         mask += [int(message.role == "assistant" and not message.malformed)] * len(new)
     return {"ids": ids, "mask": mask}

@@ -130,10 +130,10 @@ READERS: dict[str, Callable[[str], Any]] = {
     "cap": lambda said: cap(said, 1000),
     "readable": readable,
     "shown": lambda said: shown(OBSERVATION, said),
-    "heard": lambda said: CHAT.heard(1, said),
-    "fitting": lambda said: CHAT.fitting(said, 1000, "a", "b"),
+    "heard": lambda said: CHAT.observation_ids(1, said),
+    "fitting": lambda said: CHAT.cut_to_fit(said, 1000, "a", "b"),
     "opening": lambda said: CHAT.opening([Message("system", said), Message("user", said)]),
-    "said": lambda said: CHAT.said([ord(one) for one in said]),
+    "said": lambda said: CHAT.answer_text([ord(one) for one in said]),
     "tape": taped,
     "completion": completed,
 }

@@ -134,7 +134,9 @@ def test_a_token_that_is_not_marked_special_is_text_in_an_output(smollm2: Path, 
     text = f"a {token}{token} b"
     ids = chat.tokenizer.encode(text, False)
     assert tokenizer.convert_tokens_to_ids(token) not in ids and chat.tokenizer.decode(ids) == text
-    assert chat.heard(None, text).count(tokenizer.convert_tokens_to_ids(token)) == (2 if token == "<|im_end|>" else 0)
+    assert chat.observation_ids(None, text).count(tokenizer.convert_tokens_to_ids(token)) == (
+        2 if token == "<|im_end|>" else 0
+    )
     assert not chat.tokenizer.names_special("    x") and len(chat.tokenizer.encode("    x", False)) == 2
 
 

@@ -47,7 +47,7 @@ def trainers(small: Path, chat: ChatFormat) -> dict[str, Trainer]:
     scorers = load_scorers(small, ModelOptions(precision="fp32", lora=LoraOptions(RANK)), 2)
     prompt = chat.opening(TOLD)
     for scorer, text in zip(scorers, ROLES.values(), strict=True):
-        answer, trainer = chat.answer(text), Trainer(scorer, StepOptions(lr=0.05))
+        answer, trainer = chat.answer_ids(text), Trainer(scorer, StepOptions(lr=0.05))
         lesson = Example("lesson", [*prompt, *answer], [0] * len(prompt) + [1] * len(answer))
         for _ in range(3):
             trainer.step([lesson], cross_entropy, lesson.trained)

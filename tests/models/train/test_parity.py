@@ -58,7 +58,7 @@ def test_after_an_update_that_was_loaded_back(smollm2: Path, chat: ChatFormat, l
     """Stored in float32: bf16 cannot tell a step of 1e-4 in a weight above 0.05, and it would be lost."""
     trainer = Trainer(load_scorer(smollm2, FP32), StepOptions(lr=1e-4))
     prompt = chat.opening(TOLD)
-    answer = chat.answer("I look.")
+    answer = chat.answer_ids("I look.")
     lesson = Example("lesson", [*prompt, *answer], [0] * len(prompt) + [1] * len(answer))
     trainer.step([lesson], cross_entropy, lesson.trained)
     write_model(trainer.scorer, tmp_path, smollm2, torch.float32)
@@ -75,7 +75,7 @@ def test_vllm_after_an_update_that_was_loaded_back(
 ) -> None:
     trainer = Trainer(load_scorer(smollm2, FP32), StepOptions(lr=1e-4))
     prompt = chat.opening(TOLD)
-    answer = chat.answer("I look.")
+    answer = chat.answer_ids("I look.")
     lesson = Example("lesson", [*prompt, *answer], [0] * len(prompt) + [1] * len(answer))
     trainer.step([lesson], cross_entropy, lesson.trained)
     write_model(trainer.scorer, tmp_path, smollm2, torch.float32)
