@@ -18,7 +18,7 @@ the first did. Every third of the runs of `curriculum` measures the suite and ma
 """
 
 import argparse
-import importlib.util
+import importlib
 import json
 import os
 import random
@@ -196,12 +196,9 @@ def said(out: Path) -> str:
 
 def little_repository(folder: Path) -> Path:
     """The repository of the tests, whose suite takes a moment."""
-    spec = importlib.util.spec_from_file_location("tiny_repository", ROOT / "tests" / "tiny_repository.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
     if not folder.exists():
-        module.make(folder)
+        sys.path.append(str(ROOT / "tests"))
+        importlib.import_module("tiny_repository").make(folder)
     return folder
 
 

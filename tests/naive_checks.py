@@ -5,7 +5,6 @@ applied by `git apply` and never parsed, beyond looking for `rename` lines. Test
 callables given by the caller, which decides what isolates them (`sandboxed` makes both from a backend).
 """
 
-import codecs
 import json
 import os
 import re
@@ -16,6 +15,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from naive_trees import difference, gives_away, renames, snapshot
+
 from selfplay.sandbox import Backend, SandboxError, World
 
 RunTests = Callable[[Path, bytes, float], tuple[bytes, bool]]
@@ -25,7 +26,6 @@ RunParser = Callable[[bytes, bytes], tuple[int, bytes]]
 TEST_PATH = re.compile(
     r"(^|[/_.-])(tests?|testing|specs?|conftest|__tests__)([/_.-]|$)|[a-z0-9](Tests?|Spec)\.|(pytest|tox)\.ini$"
 )
-Snapshot = dict[bytes, tuple[str, bytes]]
 
 
 class Rejected(Exception):
@@ -203,41 +203,8 @@ def variant(case: Case, check: str, *diffs: bytes) -> Path:
     return tree
 
 
-def snapshot(root: Path) -> Snapshot:
-    files = (path for path in root.rglob("*") if path.is_symlink() or path.is_file())
-    return {os.fsencode(path.relative_to(root)): described(path) for path in files}
-
-
-def described(path: Path) -> tuple[str, bytes]:
-    if path.is_symlink():
-        return "link", os.fsencode(path.readlink())
-    return ("program" if path.stat().st_mode & 0o100 else "file"), path.read_bytes()
-
-
-def difference(one: Snapshot, other: Snapshot) -> set[bytes]:
-    return {path for path in {*one, *other} if one.get(path) != other.get(path)}
-
-
 def links(case: Case, tree: Path, paths: set[str]) -> list[str]:
     return [path for path in paths if (case.original / path).is_symlink() or (tree / path).is_symlink()]
-
-
-def renames(diff: bytes) -> list[tuple[str, str]]:
-    return [(name(old), name(new)) for old, new in re.findall(rb"^rename from (.*)\nrename to (.*)$", diff, re.M)]
-
-
-def name(printed: bytes) -> str:
-    return os.fsdecode(codecs.escape_decode(printed[1:-1])[0] if printed.startswith(b'"') else printed)
-
-
-def gives_away(diff: bytes) -> bool:
-    """An added comment that is a removed line, or an added comment that speaks of an injected bug."""
-    added = [line.strip() for line in re.findall(rb"^\+(?!\+\+ )(.*)$", diff, re.M)]
-    removed = {line.strip() for line in re.findall(rb"^-(?!-- )(.*)$", diff, re.M)} - set(added)
-    comments = [re.sub(rb"^(#+|//+|/\*+|--)\s*|\s*\*/$", b"", line) for line in added if line[:1] in b"#/-" and line]
-    return any(len(comment) >= 6 and comment in removed for comment in comments) or any(
-        b"bug" in comment.lower() and b"inject" in comment.lower() for comment in comments
-    )
 
 
 def passed(outcomes: dict[str, str]) -> set[str]:

@@ -30,8 +30,8 @@ MEASURED: dict[str, tuple[str, ...]] = {
 OTHERWISE = {
     "agent": "calls of a model: the bounds of tests/agent; its patterns: test_package_patterns",
     "oracle/behaviour": "answers of programs inside: tests/oracle/test_growth.py",
-    "oracle/leak_audit": "tests/oracle/test_growth.py",
-    "oracle/screening": "tests/oracle/test_growth.py",
+    "oracle/leak_audit": "tests/oracle/test_growth_search.py",
+    "oracle/screening": "tests/oracle/test_growth_screening.py",
     "oracle": "what calibrations and grades hold; the text is read in the rooms of oracle",
     "sft": "text of trajectories, by the readers of agent and patches",
     "workbench": "outcomes that a parser printed: tests/oracle/test_growth.py",

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from curriculum.test_store import result
+from curriculum.stored_results import result
 from run_fixtures import Command, selfplay, shop, together
 
 import selfplay as package

@@ -23,8 +23,8 @@ class Finish(StrEnum):
     OUT_OF_CONTEXT = "out_of_context"
     NO_CALL = "no_call"
     MALFORMED = "malformed"
-    # a loop over episodes set it aside (`rollout/retries.py`): what ran in it met a limit of its sandbox again and again,
-    # or it could not be played, whatever the reason
+    # a loop over episodes set it aside (`rollout/retries.py`): its commands met a limit of the sandbox again and again,
+    # or it could not be played
     OVER_LIMITS = "over_limits"
     UNPLAYED = "unplayed"
 

@@ -56,7 +56,6 @@ REASONS: Mapping[str, Meaning] = {
     WEAK: Meaning("resolved, but weakly assured", "person"),
     "cannot-be-graded": Meaning("it cannot be graded", "machine"),
     "error": Meaning("error", "machine"),
-    "sandbox-lost": Meaning("the sandbox was lost", "machine"),  # of earlier versions
     UNPLAYED: Meaning("it could not be run", "machine"),
 }
 WORDS = {name: meaning.words for name, meaning in REASONS.items()}

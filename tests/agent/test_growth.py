@@ -98,7 +98,7 @@ def answered(said: str) -> Any:
     """A conversation's reading of a message."""
     conversation = ChatConversation(None, "m", "solver", (Message("user", "t"),), toolset=SSR_TOOLS)  # type: ignore[arg-type]
     conversation.messages.append(Message("assistant", said))
-    return conversation._turn(Answer(said, False))
+    return conversation._read(Answer(said, False))
 
 
 def taped(said: str) -> Any:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import tiny_repository
+import tiny_shop
 from copied_runs import copy_of
 from run_fixtures import Command, Done
 
@@ -34,7 +35,7 @@ def test_a_run_makes_what_was_asked_for(finished: tuple[Path, Done], shop: Path)
     assert (
         said == summary(out) and said["figures"]["bugs"] == 4 == len(said["bugs"]) and said["stopped"] == "enough bugs"
     )
-    assert said["suite"]["tests"] == tiny_repository.COUNT and said["suite"]["files"] == 3
+    assert said["suite"]["tests"] == tiny_shop.COUNT and said["suite"]["files"] == 3
     assert said["commit"] == tiny_repository.git(shop, "rev-parse", "HEAD")
     assert said["tree_hash"] == tiny_repository.git(shop, "rev-parse", "HEAD^{tree}")
     assert sorted(path.name for path in (out / "bugs").iterdir()) == sorted(bug["id"] for bug in said["bugs"])
@@ -43,7 +44,7 @@ def test_a_run_makes_what_was_asked_for(finished: tuple[Path, Done], shop: Path)
         bug, artifact = load_bug(out / "bugs" / row["id"]), load(out / "bugs" / row["id"])
         assert artifact.content_hash() == bug.content_hash and bug.seed == 3 and bug.order == 1
         assert [verdict["passed"] for verdict in bug.verdicts] == [True] * 8
-        assert len(bug.fail_to_pass) + len(bug.pass_to_pass) == tiny_repository.COUNT
+        assert len(bug.fail_to_pass) + len(bug.pass_to_pass) == tiny_shop.COUNT
         assert [section.path for section in patches.parse(artifact.bug_inject)] == row["files"]
         assert all(path.startswith("tinyshop/") for path in row["files"])
         assert all(s.path.startswith("tests/") for s in patches.parse(artifact.test_weaken))

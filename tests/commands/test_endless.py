@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-from curriculum.test_store import result
+from curriculum.stored_results import result
 from table_rows import long_rows
 
 from selfplay.commands.make_bugs import BugsWanted, _Loop

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 import tiny_repository
-from curriculum.test_store import result
+from curriculum.stored_results import result
 from run_fixtures import Command
 from scripted.injector.test_impossible import suite_of, survey
 

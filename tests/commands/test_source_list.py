@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import tiny_repository
+import tiny_shop
 from copied_runs import copy_of
 from run_fixtures import Command, Done, done_once
 
@@ -17,7 +18,7 @@ from selfplay.commands.source_list import SourceListError, read_list
 from selfplay.curriculum import read_pool
 
 BASE = Order("list.txt", Path("run"), bugs=3)
-WITHOUT_TESTS = {"a.py": "x = 1\n", "pyproject.toml": tiny_repository.PYPROJECT}
+WITHOUT_TESTS = {"a.py": "x = 1\n", "pyproject.toml": tiny_shop.PYPROJECT}
 
 
 def listed(folder: Path, text: str) -> Path:
@@ -121,7 +122,7 @@ def test_one_that_fails_never_ends_the_run(several: tuple[Path, Done], shop: Pat
     for name in ("shop", "other"):
         row = found[name]
         assert row["minutes"] > 0 and 0 < row["valid_share"] <= 1 and sum(row["by_strategy"].values()) == row["bugs"]
-        assert row["stopped"] == "enough bugs" and row["tests"] == tiny_repository.COUNT
+        assert row["stopped"] == "enough bugs" and row["tests"] == tiny_shop.COUNT
     assert json.loads((out / "summary.json").read_text()) == done.json
 
 

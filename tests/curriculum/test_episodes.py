@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from curriculum.test_store import result
+from curriculum.stored_results import result
 
 from selfplay.artifact import Bug
 from selfplay.curriculum import EpisodeRecord, open_curriculum

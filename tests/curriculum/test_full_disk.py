@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from curriculum.test_store import result
+from curriculum.stored_results import result
 
 from selfplay.curriculum import CurriculumError, open_curriculum, read_pool
 from selfplay.curriculum.database_errors import DISK, FREE, RESUME, DamagedDatabase, hint, said

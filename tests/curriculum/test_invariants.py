@@ -8,7 +8,7 @@ from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
-from curriculum.test_store import result
+from curriculum.stored_results import result
 
 from selfplay.artifact import ArtifactError
 from selfplay.artifact.decoding import parse_json

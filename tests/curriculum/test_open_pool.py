@@ -10,7 +10,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from curriculum.test_store import result
+from curriculum.stored_results import result
 
 from selfplay.curriculum import Attempt, CurriculumError, open_curriculum, open_existing, read_pool
 from selfplay.curriculum.pool_folder import MOST_PATH
@@ -85,7 +85,7 @@ def test_what_a_killed_writer_committed_is_read(tmp_path: Path) -> None:
     """Its log is still beside the database, and nobody has taken it in."""
     code = (
         f"import sys, os; sys.path[:0] = {[str(Path(__file__).parent.parent)]!r}\n"
-        "from pathlib import Path\nfrom curriculum.test_store import result\n"
+        "from pathlib import Path\nfrom curriculum.stored_results import result\n"
         "from selfplay.curriculum import open_curriculum\n"
         f"with open_curriculum(Path({str(tmp_path)!r})) as pool:\n"
         "    pool.episodes.store(result(0)); pool.episodes.take(1); os.kill(os.getpid(), 9)\n"

@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from curriculum.test_store import result
+from curriculum.stored_results import result
 
 from selfplay.curriculum import CurriculumError, OtherSettings, open_curriculum, read_pool
 from selfplay.curriculum.repositories import repository_rows

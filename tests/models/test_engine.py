@@ -2,13 +2,13 @@
 
 import asyncio
 import json
-import shutil
 import time
 from asyncio import Runner
 from pathlib import Path
 
 import pytest
 import torch
+from models.sampled_answers import difference, perturbed, prompts, recomputed, sampled
 from models.train.test_parity import FP32, answers, apart
 from safetensors.torch import load_file, save_file
 from transformers import AutoModelForCausalLM
@@ -24,35 +24,11 @@ from selfplay.policies.vllm_engine import NO_SEEDS_ON_CPU, VllmModel, why_no_see
 from selfplay.train.model import load_scorer
 from selfplay.train.step import Trainer
 
-QUESTIONS = ["Count to ten.", "Name a colour, and say why you like it.", "What does a compiler do? Be brief."]
-
-
-def prompts(chat: ChatFormat) -> list[list[int]]:
-    return [chat.opening([Message("system", "You are helpful."), Message("user", text)]) for text in QUESTIONS]
-
-
-async def sampled(model: VllmModel | TransformersModel, chat: ChatFormat, most: int, **how: float) -> list[Sample]:
-    sampling = Sampling(max_tokens=most, **how)  # type: ignore[arg-type]
-    return await asyncio.gather(*(model.sample(prompt, sampling, chat.stop) for prompt in prompts(chat)))
-
 
 @pytest.fixture(scope="module")
 def judge(smollm2: Path) -> torch.nn.Module:
     """transformers in fp32: what recomputes log-probabilities."""
     return AutoModelForCausalLM.from_pretrained(smollm2, dtype=torch.float32).eval()
-
-
-def recomputed(judge: torch.nn.Module, sample: Sample, temperature: float = 1.0) -> torch.Tensor:
-    ids = torch.tensor([[*sample.prompt, *sample.ids]])
-    with torch.inference_mode():
-        logits = judge(ids).logits[0, len(sample.prompt) - 1 : -1].float() / temperature
-    return torch.log_softmax(logits, -1).gather(1, torch.tensor(sample.ids).unsqueeze(1)).squeeze(1)
-
-
-def difference(judge: torch.nn.Module, samples: list[Sample], temperature: float = 1.0) -> float:
-    """The mean absolute difference over all tokens."""
-    pairs = [(recomputed(judge, sample, temperature), torch.tensor(sample.logprobs)) for sample in samples]
-    return float(torch.cat([(ours - theirs).abs() for ours, theirs in pairs]).mean())
 
 
 @pytest.mark.parametrize("temperature", [1.0, 0.6])
@@ -229,17 +205,6 @@ def test_the_turn_after_a_reload_in_mid_answer_has_nothing_of_the_old_weights_in
     first, second = loop.run(turns())
     assert (first.versions, second.versions) == ((6, 7), (7, 7))
     assert difference(judge, [second]) < 0.02
-
-
-def perturbed(model: Path, folder: Path) -> Path:
-    """A copy of the model that says something else."""
-    shutil.copytree(model, folder)
-    weights, generator = load_file(folder / "model.safetensors"), torch.Generator().manual_seed(1)
-    for name, tensor in weights.items():
-        if name.endswith("mlp.down_proj.weight"):
-            weights[name] = tensor + 0.05 * torch.randn(tensor.shape, generator=generator).to(tensor.dtype)
-    save_file(weights, folder / "model.safetensors", metadata={"format": "pt"})
-    return folder
 
 
 def test_a_prompt_longer_than_the_context_is_an_error_not_a_crash(

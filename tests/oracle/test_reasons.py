@@ -87,7 +87,7 @@ def test_who_is_to_blame() -> None:
     assert sum(map(len, everybody)) == len(REASONS) and blamed(*get_args(Blame)) == REASONS.keys()
     honest = {"behaviour": "wrong", "suspect": "person"}
     assert {name: REASONS[name].blame for name in names_of(Judgement) - blamed("cheat")} == honest
-    assert blamed("machine", "person") == {"cannot-be-graded", "error", "sandbox-lost", "unplayed", "suspect", "weak"}
+    assert blamed("machine", "person") == {"cannot-be-graded", "error", "unplayed", "suspect", "weak"}
 
 
 @pytest.mark.parametrize(

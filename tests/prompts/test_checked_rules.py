@@ -6,7 +6,7 @@ from selfplay.repository import Suite
 from selfplay.roles.injector.prompt import injector_prompt
 from selfplay.roles.injector.task import InjectorTask
 from selfplay.validators import CHECKS
-from tests.validators.test_rejections import CASES
+from tests.validators.rejected_cases import CASES
 
 RULES = {
     "On the original repository every test": {
@@ -25,7 +25,7 @@ RULES = {
     "A test whose outcome varies": {"determinism": ["only random tests fail", "most tests vary"]},
     "The bug leaves test files alone": {"scope": ["bug in the project's settings"]},
 }
-"""The beginning of a rule -> validator -> the cases of `tests/validators/test_rejections.py` that break the rule."""
+"""The beginning of a rule -> validator -> the cases of `tests/validators/rejected_cases.py` that break the rule."""
 
 
 def rules() -> list[str]:

@@ -32,7 +32,9 @@ def listeners() -> Iterator[tuple[int, str]]:
 
 
 def test_no_world_has_a_network(sandbox: Sandbox) -> None:
-    """Nor can one be asked for: a build's way out is a socket of ours (tests/repository/test_egress_builds.py)."""
+    """Nor can one be asked for: a build's way out is a socket of ours.
+
+    See tests/repository/test_egress_builds_hostile.py."""
     with pytest.raises(TypeError):
         World(network=True)  # type: ignore[call-arg]
     assert python(sandbox, "import socket; print([name for _, name in socket.if_nameindex()])").stdout == b"['lo']\n"

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from models.update.conftest import tiny_folder
 from played_episodes import attempt, taped
 from safetensors.torch import load_file
 
@@ -18,11 +17,6 @@ BATCH = [
     taped(attempt("s1", "resolved"), range(12), (4,), [-0.5] * 12),
     taped(attempt("s2"), range(20), (4, 6), [-0.5] * 20),
 ]
-
-
-@pytest.fixture(scope="module")
-def tiny(smollm2: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tiny_folder(tmp_path_factory.mktemp("models") / "tiny", smollm2, 49_152)
 
 
 def learner(tiny: Path, out: Path, **recipe: Any) -> Learner:

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 from coached import coached_by_role
-from models.loop.test_train_command import PLANS, SILENT, config, killed, steps_of
-from models.update.conftest import tiny_folder
+from models.loop.coached_training import PLANS, SILENT, config, killed, steps_of
 from played_episodes import PROMPT, attempt, injector, taped
 from safetensors.torch import load_file
 
@@ -33,11 +32,6 @@ from selfplay.update.step.policies import PolicyByRole
 
 ROLES = ("injector", "solver")
 EPISODES = (injector("i1", "valid", "b1"), injector("i2"), attempt("s1", "resolved"), attempt("s2"))
-
-
-@pytest.fixture(scope="module")
-def tiny(smollm2: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tiny_folder(tmp_path_factory.mktemp("models") / "tiny", smollm2, 49_152)
 
 
 def learner(tiny: Path, out: Path, **recipe: Any) -> Learner:

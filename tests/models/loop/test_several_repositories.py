@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 import tiny_repository
 from coached import coached_player
-from models.update.conftest import tiny_folder
 from recorded import messages
 from watching import Watcher
 
@@ -31,11 +30,6 @@ DRY = {
     "test_calm.py": "import calm\n\n\n" + "".join(f"def test_{n}():\n    assert calm.one()\n\n\n" for n in range(6)),
 }
 """Suite and all, but without the file that the injector changes."""
-
-
-@pytest.fixture(scope="module")
-def tiny(smollm2: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tiny_folder(tmp_path_factory.mktemp("models") / "tiny", smollm2, 49_152)
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from coached import coached_player
-from models.loop.test_train_command import PLANS, SILENT, config, steps_of
+from models.loop.coached_training import PLANS, SILENT, config, steps_of
 from safetensors.torch import load_file
 
 from selfplay.commands.training.lines import newest_weights

@@ -1,56 +1,28 @@
 """`selfplay train` end to end: a tiny random model in both roles of a real repository, coached in half of its episodes,
 over two updates; and the same killed between an update and its ledger."""
 
-import json
 import shutil
 from collections import Counter
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from coached import coached_player
-from models.update.conftest import tiny_folder
-from recorded import messages
+from models.loop.coached_training import PLANS, SILENT, config, killed, steps_of
 from safetensors.torch import load_file, save_file
 from weights_apart import apart
 
 from benchmarks.steps_trained import account
-from selfplay.commands.training import local, opponents
+from selfplay.commands.training import local
 from selfplay.commands.training.request import TrainOrder
 from selfplay.commands.training.run import run_training
-from selfplay.curriculum import CurriculumError
 from selfplay.curriculum.open_pool import read_pool
-from selfplay.loop.config import TrainConfig
 from selfplay.loop.errors import TrainingError
 from selfplay.loop.ledger import Ledger
 from selfplay.loop.monitors import Collapsed
 from selfplay.rollout import players
 from selfplay.rollout.solver import solver_rollout
 from selfplay.sandbox import Backend
-
-SILENT: Any = SimpleNamespace(
-    say=lambda line: None, expect=lambda total, doing="": None, step=lambda step: None, done=lambda line: None,
-    attempt=lambda attempt: None, show=lambda page: None,
-)  # fmt: skip
-PLANTED, MENDED = messages("shop_injector.txt"), messages("shop_solver.txt")
-PLANS = {"plant a realistic bug": [None, PLANTED, PLANTED, None], "is broken": [MENDED, None, None, MENDED]}
-"""Step 0: an injector on its own and one that plants the bug; an attempt that mends it and one that does not. Step 1:
-the same bug again, which is a duplicate, and two more attempts at it."""
-
-
-@pytest.fixture(scope="module")
-def tiny(smollm2: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tiny_folder(tmp_path_factory.mktemp("models") / "tiny", smollm2, 49_152)
-
-
-def config(shop: Path, model: Path, **more: Any) -> TrainConfig:
-    found = {
-        "source": str(shop), "model": str(model), "engine": "transformers", "play": {"context": 4096}, "steps": 2,
-        "workers": 1, "injector": {"groups": 1, "members": 2, "strategy": "direct"},
-        "solver": {"bugs": 1, "attempts": 2}, "recipe": {"lr": 1e-5, "budget": 4096, "precision": "fp32"},
-    }  # fmt: skip
-    return TrainConfig.model_validate(found | more)
 
 
 @pytest.fixture
@@ -67,10 +39,6 @@ def trained(shop: Path, tiny: Path, backend: Backend, tmp_path_factory: pytest.T
         patch.setattr(players, "KINDS", {"transformers": lambda model, options: coached_player(tiny, PLANS)})
         run_training(TrainOrder(config(shop, tiny), out), backend, SILENT)
     return out
-
-
-def steps_of(out: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (out / "metrics.jsonl").read_text().splitlines()]
 
 
 @pytest.mark.slow
@@ -170,93 +138,3 @@ def test_an_attempt_that_fails_by_an_error_is_made_again_or_counts_as_lost(
         first, second = pool.attempts.all()
     assert first.resolved and second.reason == "unplayed" and "an error of ours" in second.detail
     assert step["rollouts"]["injector"]["outcomes"] == {"invalid": 1, "valid": 1}
-
-
-def killed(*_: object) -> None:
-    raise InterruptedError("here the process was killed")
-
-
-@pytest.mark.slow
-def test_an_opponent_counts_for_the_injector_and_is_not_trained_on(
-    shop: Path, tiny: Path, backend: Backend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The present injector plants a bug, and a frozen policy makes both attempts at it: one mends it, so the injector
-    earns 1 - 1.8/2 = 0.1 and learns, and the solver has nothing to learn. In the next step, when the bug is old, the
-    present policy attempts it: each has two attempts in its plan, and no more."""
-    frozen = tmp_path / "frozen"
-    shutil.copytree(tiny, frozen)
-    plans = {
-        str(tiny): {"plant a realistic bug": [None, PLANTED, None, None], "is broken": [MENDED, None]},
-        str(frozen): {"is broken": [MENDED, None]},
-    }
-    monkeypatch.setattr(players, "KINDS", {"transformers": lambda model, options: coached_player(tiny, plans[model])})
-    monkeypatch.setattr(opponents, "drawn", lambda share, seed, group: group.startswith("solver:"))
-    out = tmp_path / "run"
-    run_training(TrainOrder(config(shop, tiny, opponents={"share": 0.5, "model": str(frozen)}), out), backend, SILENT)
-    first, second = steps_of(out)
-    assert first["rollouts"]["injector"]["reward"]["max"] == pytest.approx(0.1)
-    assert first["rollouts"]["injector"]["trained_on"] == 2
-    assert first["rollouts"]["solver"]["without_a_gradient"] == {"opponent": 2}
-    assert second["rollouts"]["solver"]["trained_on"] == 2
-    with read_pool(out) as pool:
-        assert [one.resolved for one in pool.attempts.all()] == [True, False, True, False]
-
-
-WRONG = [
-    MENDED[0].replace('    sign = "-" if cents < 0 else ""', '    sign = "+"'),
-    *MENDED[1:],
-]
-
-
-@pytest.mark.slow
-def test_a_failed_attempt_becomes_a_bug_of_later_steps(
-    shop: Path, tiny: Path, backend: Backend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Step 0: one attempt makes the price's sign a plus, the other mends it; what the first left is a second-order bug,
-    which step 1 attempts beside the old one. Its failures do not count for whoever planted the first: one of two
-    attempts at that mended it, so it earns 1 - 1.8/2 = 0.1."""
-    attempts = [WRONG, MENDED, None, None, None, None]
-    plans = {"plant a realistic bug": [None, PLANTED, None, None], "is broken": attempts}
-    monkeypatch.setattr(players, "KINDS", {"transformers": lambda model, options: coached_player(tiny, plans)})
-    out = tmp_path / "run"
-    run_training(
-        TrainOrder(config(shop, tiny, solver={"bugs": 2, "attempts": 2, "second_order": 1}), out), backend, SILENT
-    )
-    with read_pool(out) as pool:
-        (second,) = [bug for bug in pool.bugs() if bug.order == 2]
-        made = {(one.bug, one.number) for one in pool.attempts.all()}
-    assert {(second.id, 0), (second.id, 1), (second.parent, 2), (second.parent, 3)} <= made and len(made) == 6
-    first, after = steps_of(out)
-    assert first["rollouts"]["injector"]["reward"]["max"] == pytest.approx(0.1)
-    assert after["rollouts"]["solver"]["episodes"] == 4
-
-
-@pytest.mark.slow
-def test_old_bugs_are_drawn_from_those_that_are_named(
-    shop: Path, tiny: Path, backend: Backend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A run that leaves two bugs behind, the second made of an attempt at the first, then another one on its folder: it
-    names the second alone, and its two attempts are at that one. A name that no bug has is refused before anything is
-    played."""
-    plans = {"plant a realistic bug": [None, PLANTED], "is broken": [WRONG, MENDED, None, None]}
-    monkeypatch.setattr(players, "KINDS", {"transformers": lambda model, options: coached_player(tiny, plans)})
-    out = tmp_path / "run"
-    both = config(shop, tiny, steps=1, solver={"bugs": 2, "attempts": 2, "second_order": 1})
-    run_training(TrainOrder(both, out), backend, SILENT)
-    for ledger in out.glob("train.sqlite*"):
-        ledger.unlink()
-    with read_pool(out) as pool:
-        (wanted,) = [bug.id for bug in pool.bugs() if bug.order == 2]
-        before = Counter(one.bug for one in pool.attempts.all())
-
-    def on(name: str) -> TrainOrder:
-        solver = {"bugs": 2, "attempts": 2, "only": [name]}
-        return TrainOrder(config(shop, tiny, steps=1, injector={"groups": 0}, solver=solver), out)
-
-    with pytest.raises(CurriculumError, match="the run has no bug 'elsewhere'"):
-        run_training(on("elsewhere"), backend, SILENT)
-    for ledger in out.glob("train.sqlite*"):
-        ledger.unlink()
-    run_training(on(wanted), backend, SILENT)
-    with read_pool(out) as pool:
-        assert Counter(one.bug for one in pool.attempts.all()) - before == {wanted: 2}

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from exploits.conftest import lab as lab
 from exploits.projects import Lab
-from oracle.behaviour.test_calls import recorded
+from oracle.behaviour.test_calls_recorded import recorded
 from oracle.behaviour.test_line_reach import KNOWN
 
 from selfplay.oracle.behaviour.compare import judge, unknown

@@ -1,7 +1,7 @@
 """What code newly uses is seen in its tree, in whatever form, and an honest repair uses nothing new."""
 
 import pytest
-from exploits import python_cases
+from exploits import python_code
 from exploits.projects import BROKEN_MONEY, MONEY
 
 from selfplay.oracle.screening.suspicious_apis import MACHINE, new_powers, uses
@@ -119,7 +119,7 @@ def test_other_languages_and_broken_code_show_nothing() -> None:
 
 def test_most_exploits_that_are_code_use_something_new() -> None:
     """A property of the table: those that do not are left to the layers that watch the run."""
-    codes = [getattr(python_cases, name) for name in vars(python_cases) if name.isupper()]
+    codes = [getattr(python_code, name) for name in vars(python_code) if name.isupper()]
     texts = [code for code in codes if isinstance(code, str) and "import" in code]
     seen = [bool(uses(text.replace("{condition}", "True"))) for text in texts]
     assert len(texts) >= 8 and sum(seen) >= 0.8 * len(seen)

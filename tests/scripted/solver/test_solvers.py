@@ -4,7 +4,7 @@ import json
 
 import hand_made
 import pytest
-import tiny_repository
+import tiny_shop
 from playing import played as play
 from scripted.solver.conftest import Plant
 
@@ -20,7 +20,7 @@ PRICES, TESTS = "tinyshop/prices.py", "tests/test_prices.py"
 DISCOUNT = "def test_discount():\n    assert total([(100, 1)], discount=10) == 90\n"
 HIDDEN = {TESTS: (DISCOUNT, "")}
 OPERATOR = {PRICES: ("result -= result * discount // 100", "result += result * discount // 100")}
-BODY = {PRICES: (tiny_repository.PRICES.partition("    result = 0\n")[2].partition("\n\n\n")[0], "    return items")}
+BODY = {PRICES: (tiny_shop.PRICES.partition("    result = 0\n")[2].partition("\n\n\n")[0], "    return items")}
 
 
 def played(backend: Backend, task: Task, policy: Policy) -> tuple[Trajectory, str, bool]:

@@ -1,0 +1,92 @@
+"""Pools that are damaged, in the place of something else, or on a full disk: each is named, and loses nothing."""
+
+import os
+import sqlite3
+import subprocess
+from pathlib import Path
+
+import pytest
+from curriculum.stored_results import result
+
+from selfplay.artifact import load_bug
+from selfplay.curriculum import CurriculumError, open_curriculum
+
+
+@pytest.mark.parametrize("name", ["bugs", "original", "original-2", "staging", "trajectories"])
+def test_a_folder_that_is_no_run_is_refused_and_left_alone(tmp_path: Path, name: str) -> None:
+    (tmp_path / name / "mine").mkdir(parents=True)
+    with (
+        pytest.raises(CurriculumError, match=f"holds {name}/ but no curriculum.sqlite: it is not a run's folder"),
+        open_curriculum(tmp_path),
+    ):
+        pass
+    assert (tmp_path / name / "mine").is_dir()
+
+
+def test_a_damaged_database_is_named(tmp_path: Path) -> None:
+    (tmp_path / "curriculum.sqlite").write_bytes(b"not a database at all, but long enough for one" * 30)
+    with (
+        pytest.raises(CurriculumError, match=r"curriculum.sqlite is not a curriculum: file is not a database"),
+        open_curriculum(tmp_path),
+    ):
+        pass
+
+
+def test_a_database_damaged_in_its_middle_is_named_and_its_bugs_stay(tmp_path: Path) -> None:
+    with open_curriculum(tmp_path) as pool:
+        for number in range(12):
+            pool.episodes.store(result(number))
+        pool.episodes.take(12)
+    data = bytearray((tmp_path / "curriculum.sqlite").read_bytes())
+    data[4096 * 2 :] = os.urandom(len(data) - 4096 * 2)
+    (tmp_path / "curriculum.sqlite").write_bytes(data)
+    with pytest.raises(CurriculumError, match=r"curriculum\.sqlite"), open_curriculum(tmp_path) as pool:
+        pool.bugs()
+    assert len(list((tmp_path / "bugs").iterdir())) == 12
+
+
+def test_a_file_in_the_place_of_the_folder_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(CurriculumError, match="file cannot be used: File exists"), open_curriculum(tmp_path / "file"):
+        pass
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small disk takes root")
+def test_a_full_disk_is_said_and_loses_nothing(tmp_path: Path) -> None:
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", tmp_path], capture_output=True, check=False
+    )
+    if mounted.returncode != 0:
+        pytest.skip("this machine does not let root mount")
+    try:
+        stored = 0
+        with pytest.raises(CurriculumError, match=r"(?i)full|no space left"), open_curriculum(tmp_path) as pool:
+            for number in range(1000):
+                pool.episodes.store(result(number))
+                pool.episodes.take(1000)
+                stored = pool.episodes.count()
+        assert stored >= 1
+        for path in (tmp_path / "bugs").iterdir():
+            assert load_bug(path).id == path.name
+    finally:
+        subprocess.run(["umount", "-l", tmp_path], check=True)
+
+
+@pytest.mark.parametrize(
+    ("damage", "said"),
+    [
+        ("UPDATE episodes SET figures = '{\"files\": null}'", "a row of the pool is damaged: files"),
+        ("UPDATE run SET value = '{'", "a setting of .* is damaged"),
+    ],
+)
+def test_a_damaged_row_is_named(tmp_path: Path, damage: str, said: str) -> None:
+    with open_curriculum(tmp_path) as pool:
+        pool.settle({"seed": 0})
+        pool.episodes.store(result(0))
+        pool.episodes.take(1)
+    with sqlite3.connect(tmp_path / "curriculum.sqlite") as database:
+        database.execute(damage)
+    database.close()
+    with pytest.raises(CurriculumError, match=said), open_curriculum(tmp_path) as pool:
+        pool.settings()
+        pool.episodes.records()

@@ -1,0 +1,40 @@
+"""The summary of a pool, counted by hand."""
+
+import json
+from pathlib import Path
+
+from curriculum.stored_results import result
+
+from selfplay.curriculum import (
+    open_curriculum,
+)
+from selfplay.curriculum.summary import summarise, write_summary
+
+
+def test_the_summary_counts_by_hand(tmp_path: Path) -> None:
+    with open_curriculum(tmp_path) as pool:
+        for one in (result(0), result(1, "invalid"), result(2, "gave_up"), result(3, tree="tree 0"), result(4)):
+            pool.episodes.store(one)
+        pool.episodes.take(2)
+        summary = summarise(pool)
+    assert [(bug["id"], bug["episode"], bug["changed_lines"]) for bug in summary["bugs"]] == [
+        ("b.0", 0, 0), ("b.4", 4, 4),
+    ]  # fmt: skip
+    assert summary["figures"] == {
+        "bugs": 2, "by_strategy": {"removal": 2}, "episodes": 5,
+        "submitted": 4, "valid_share": 0.667,  # all but the one that gave up; the duplicate aside, two of three
+        "statuses": {"valid": 2, "invalid": 1, "gave_up": 1, "duplicate": 1}, "failed_checks": {"bug": 1},
+        "reasons": {"why": 1},  # of the episode that gave up
+        "median_changed_lines": 2.0,  # of 0 and 4
+        "median_fail_to_pass": 1, "files_touched": 1, "validation_suite_runs": 15,  # 5 times 3
+        "played_again": 0, "unplayed": {},
+        "finishes": {}, "malformed_calls": 0, "usage": {},  # no model played
+    }  # fmt: skip
+    write_summary(tmp_path, summary)
+    assert json.loads((tmp_path / "summary.json").read_text()) == summary
+
+
+def test_an_empty_pool_has_a_summary(tmp_path: Path) -> None:
+    with open_curriculum(tmp_path) as pool:
+        figures = summarise(pool)["figures"]
+    assert (figures["bugs"], figures["valid_share"], figures["median_changed_lines"]) == (0, None, None)
