@@ -52,6 +52,15 @@ def test_an_output_of_many_tokens_a_character_is_cut(chat: ChatFormat) -> None:
     assert len(model.prompts[1]) <= 4000 - 500
 
 
+def test_an_output_is_cut_to_the_characters_that_were_asked_for(chat: ChatFormat) -> None:
+    """Before, engines of ids ignored the setting."""
+    model = Scripted(chat, TURNS)
+    conversation = TokenConversation(model, chat, "solver", OPENING, Style(observation_chars=100))
+    play(conversation, [None, seen("x" * 1000 + "end")])
+    text = chat.tokenizer.decode(model.prompts[1])
+    assert f"{'x' * 50}\n[... 903 characters cut ...]\n{'x' * 47}end" in text and "x" * 51 not in text
+
+
 def test_halves_of_pairs_are_encoded(chat: ChatFormat) -> None:
     assert chat.tokenizer.encode("a\ud83d\udcffb", False) == chat.tokenizer.encode("a\ufffd\ufffdb", False)
 
