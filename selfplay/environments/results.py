@@ -1,12 +1,15 @@
 """The result of a session's episode, with its reward by the rules of `docs/credit.md`, as in selfplay's own
 training."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 from selfplay.agent import Trajectory
+from selfplay.agent.actions import Finish
+from selfplay.agent.episode import EpisodeLost
 from selfplay.curriculum import Attempt
 from selfplay.curriculum.crediting import INJECTIONS, attempt_outcome
+from selfplay.oracle.reasons import OVER_LIMITS
 from selfplay.rl.credit.rules import CreditRules, Outcome
 
 Ended = Outcome | Literal["lost"]
@@ -45,6 +48,15 @@ class BugCredit:
 def lost(why: str) -> SessionResult:
     """The result of an episode that the machine lost."""
     return SessionResult("lost", None, why)
+
+
+def over_limits(met: EpisodeLost) -> SessionResult:
+    """The result of an episode whose commands met a limit of the sandbox. A run plays it again to see whether it does
+    so again; a trainer's episode is played once, and a way out of its group must not be free."""
+    ended = replace(met.trajectory, finish=Finish.OVER_LIMITS)
+    if ended.role == "injector":
+        return injection_result(ended, "failed", met.message)
+    return SessionResult("failed", RULES.failed, OVER_LIMITS, "", str(ended.finish), len(ended.steps))
 
 
 def injection_result(trajectory: Trajectory, status: str, reason: str, bug: str = "") -> SessionResult:

@@ -8,12 +8,14 @@ import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 
+from selfplay.agent.episode import EpisodeLost
 from selfplay.agent.model import Message
 from selfplay.environments.errors import Conflict
 from selfplay.environments.external_policy import OutsidePlayer
-from selfplay.environments.results import SessionResult, lost
+from selfplay.environments.results import SessionResult, lost, over_limits
 from selfplay.errors import SelfplayError
 from selfplay.rollout.players import Player
+from selfplay.sandbox import Cause
 
 log = logging.getLogger(__name__)
 
@@ -101,5 +103,7 @@ class Session:
         error = self._played.exception()
         if error is None:
             return self._played.result()
+        if isinstance(error, EpisodeLost) and error.cause is Cause.LIMIT:
+            return over_limits(error)
         log.warning("an episode could not be played", exc_info=error)
         return lost(str(error) if isinstance(error, SelfplayError) else f"{type(error).__name__}: {error}")

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from selfplay.agent import EpisodeLimits
-from selfplay.agent.actions import Budget, Call, Observation, Stop
+from selfplay.agent import EpisodeLimits, Trajectory
+from selfplay.agent.actions import Budget, Call, Finish, Observation, Stop
+from selfplay.agent.episode import EpisodeLost
 from selfplay.environments.errors import Busy, Conflict, NoSession, NoTask
 from selfplay.environments.results import BugCredit, SessionResult
 from selfplay.environments.session import SessionEpisode, Told
@@ -15,7 +16,7 @@ from selfplay.environments.sessions import Sessions
 from selfplay.rl.credit.rules import RoleName
 from selfplay.roles.solver import SOLVER, SolverTask
 from selfplay.rollout.players import Player
-from selfplay.sandbox import SandboxError
+from selfplay.sandbox import Cause, SandboxError, SandboxLost
 
 TASK = SolverTask("b", "a specification")
 DONE = SessionResult("resolved", 1.0)
@@ -111,6 +112,29 @@ def test_places_are_given_back_whatever_happens() -> None:
             _, _, result = await found.begin("solver", "b", 0)
             assert isinstance(result, SessionResult) and (result.outcome, result.reward) == ("lost", None)
             assert "the machine is full" in result.reason
+
+    run(scenario())
+
+
+@pytest.mark.parametrize(
+    ("role", "cause", "outcome", "reward"),
+    [
+        ("solver", Cause.LIMIT, "failed", -1.0),
+        ("injector", Cause.LIMIT, "invalid", -1.0),
+        ("solver", Cause.UNKNOWN, "lost", None),
+    ],
+)
+def test_who_meets_a_limit_of_the_sandbox_is_to_blame(
+    role: RoleName, cause: Cause, outcome: str, reward: float | None
+) -> None:
+    async def greedy(player: Player) -> SessionResult:
+        lost = SandboxLost("more than its memory", cause=cause)
+        raise EpisodeLost(lost, Trajectory(role, "outside", Finish.SANDBOX_LOST))
+
+    async def scenario() -> None:
+        _, _, result = await sessions(greedy).begin("solver", "b", 0)
+        assert isinstance(result, SessionResult) and (result.outcome, result.reward) == (outcome, reward)
+        assert result.finish == ("" if reward is None else "over_limits")
 
     run(scenario())
 
