@@ -21,7 +21,8 @@ from benchmarks.planting import MECHANISMS, Answer, answers, plant
 from selfplay.curriculum.stored_bugs import bug_folders, prepared_for, read_bug, task_of
 from selfplay.oracle.leak_audit.audit import Audit, AuditState, audit_task
 from selfplay.oracle.originals import original_texts
-from selfplay.oracle.world import Task, solver_world
+from selfplay.oracle.task import Task
+from selfplay.oracle.world import solver_world
 from selfplay.sandbox import Backend, open_backend
 
 SEEDS, PLANT_IN = 2, 2

@@ -17,7 +17,8 @@ from bench_fixtures import Bench, backend, bench, shared, worlds
 from selfplay.artifact import Artifact, Bug
 from selfplay.commands.export import ExportOrder, run_export
 from selfplay.export.formats import Form
-from selfplay.oracle.world import Task, open_world
+from selfplay.oracle.task import Task
+from selfplay.oracle.world import open_world
 from selfplay.sandbox import Backend, Limits
 from selfplay.validators import validate
 

@@ -7,7 +7,7 @@ from typing import Any
 from selfplay.agent.actions import Finish
 from selfplay.agent.model import Message, Sample, Usage
 from selfplay.agent.tape import Segment, Tape
-from selfplay.agent.taped import TapedAnswer
+from selfplay.agent.taped_answers import TapedAnswer
 from selfplay.agent.trajectory import Record, Trajectory
 from selfplay.rl.credit.rules import CreditedEpisode
 from selfplay.update.batch.played import Played

@@ -1,36 +1,13 @@
-"""One finished episode as a value, and its file in JSON lines: first the episode, then its steps, then its segments.
+"""One finished episode as a value: its steps, what a model recorded, how it ended. Its file: `trajectory_file.py`."""
 
-A file named `.zst` is compressed with Zstandard; `zstdcat` and any JSON reader read it without this package. A step's
-line has a `call`, a segment's has `ids`. The first line carries the format number; files without a number are from
-earlier versions. Unknown fields are ignored.
-"""
-
-import json
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from pathlib import Path
-from typing import Any
-
-import zstandard
+from dataclasses import dataclass, field
 
 from selfplay.agent.actions import Budget, Call, Finish
-from selfplay.agent.checked import checked, texts
-from selfplay.agent.lines import MOST_PACKED, json_lines
-from selfplay.agent.model import Message, NativeCall, Sampling, Usage
-from selfplay.agent.segments import read_segment, segment_line
+from selfplay.agent.model import Message, Sampling, Usage
 from selfplay.agent.tape import Segment
-from selfplay.artifact.files import write_atomically
-from selfplay.artifact.reading import UntrustedDataError, opened_below, opened_named
-from selfplay.errors import SelfplayError
 
-FORMAT = 3
-"""Raised when a field changes its meaning; 1 is a file without a number, 2 has arrays as lists."""
 MALFORMED = "(malformed)"
 """The tool name of a step whose turn was not a call."""
-
-
-class TrajectoryError(SelfplayError):
-    """A file that is not a trajectory."""
 
 
 @dataclass(frozen=True)
@@ -112,106 +89,3 @@ class EpisodeFigures:
     malformed: int
     drift: int
     usage: Usage
-
-
-def save(trajectory: Trajectory, path: Path, rollout: Mapping[str, Any] | None = None) -> None:
-    """Write the trajectory's file, atomically; compressed when the name ends with `.zst`. `rollout`: as in
-    `encoded`."""
-    save_encoded(encoded(trajectory, rollout, packed=path.suffix == ".zst"), path)
-
-
-def save_encoded(data: bytes, path: Path) -> None:
-    """Write the file of a trajectory that is encoded already, atomically."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(path, data)
-
-
-def encoded(trajectory: Trajectory, rollout: Mapping[str, Any] | None = None, packed: bool = True) -> bytes:
-    """The trajectory as JSON lines. `rollout`: facts about its rollout for the first line. `packed`: compressed."""
-    segments = [segment_line(segment) for segment in trajectory.record.segments]
-    bare = replace(trajectory, steps=(), record=replace(trajectory.record, segments=()))
-    fields = {name: value for name, value in _plain(bare).items() if name != "steps"}
-    fields["record"].pop("segments")
-    head = {"format": FORMAT, **({"rollout": rollout} if rollout else {}), **fields}
-    lines = [head, *map(_plain, trajectory.steps), *segments]
-    data = "".join(json.dumps(line, default=repr) + "\n" for line in lines).encode()
-    return zstandard.compress(data) if packed else data
-
-
-def _plain(value: Any) -> Any:
-    """Our dataclasses as JSON values. Not `dataclasses.asdict`, whose deep copies are slow: a driver stores thousands
-    of episodes."""
-    if hasattr(value, "__dataclass_fields__"):
-        return {name: _plain(getattr(value, name)) for name in value.__dataclass_fields__}
-    if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
-    if isinstance(value, dict):
-        return {name: _plain(one) for name, one in value.items()}
-    return value
-
-
-def load(path: Path, *, linked: bool = True) -> Trajectory:
-    """Read a trajectory file, which is untrusted: within bounds (`lines.py`), checking each field's type. `linked`: the
-    path may be a link, as for a file that the user names. Raises `TrajectoryError`."""
-    return load_with_rollout(path, linked=linked)[0]
-
-
-def load_with_rollout(path: Path, *, linked: bool = True) -> tuple[Trajectory, dict[str, Any] | None]:
-    """As `load`, with the rollout header of the first line, if there is one."""
-    try:
-        with opened_named(path, MOST_PACKED) if linked else opened_below(path.parent, path.name, MOST_PACKED) as stream:
-            return _read(json_lines(stream, str(path), path.suffix == ".zst"), path)
-    except UntrustedDataError as error:
-        raise TrajectoryError(error.message, error.hint or HOLDS) from error
-    except (ValueError, TypeError, KeyError, AttributeError, OverflowError, zstandard.ZstdError) as error:
-        raise TrajectoryError(f"{path} is not a trajectory", HOLDS) from error
-
-
-HOLDS = "A trajectory holds JSON lines, the first of which describes an episode."
-
-
-def _read(lines: Iterator[dict[str, Any]], path: Path) -> tuple[Trajectory, dict[str, Any] | None]:
-    """The trajectory and its rollout; each line is turned into its value before the next one is read."""
-    head = next(lines, None)
-    if head is None:
-        raise ValueError("no line")
-    if head.get("format", 1) > FORMAT:
-        raise TrajectoryError(f"{path} was written by a later version (format {head['format']})", "Update selfplay.")
-    steps: list[Step] = []
-    segments: list[Segment] = []
-    for line in lines:
-        if "ids" in line:
-            segments.append(read_segment(line))
-        elif "call" in line:
-            steps.append(_step(line))
-    record = _record(head.get("record", {}), tuple(segments))
-    known = {**_known(Trajectory, head), "finish": Finish(head["finish"])}
-    rollout = head.get("rollout")
-    if rollout is not None and not isinstance(rollout, dict):
-        raise ValueError("a rollout that is no object")
-    return checked(Trajectory(**known, steps=tuple(steps), record=record)), rollout
-
-
-def _known(kind: type[Any], line: dict[str, Any]) -> dict[str, Any]:
-    """The fields of a line that this version knows; `steps` and `record` are read separately."""
-    return {name: line[name] for name in kind.__dataclass_fields__ if name in line and name not in ("steps", "record")}
-
-
-def _record(line: dict[str, Any], segments: tuple[Segment, ...]) -> Record:
-    conversations = tuple(tuple(_message(one) for one in messages) for messages in line.get("conversations", ()))
-    usage = Usage(**_known(Usage, line.get("usage", {})))
-    thoughts, seconds = texts(line.get("thoughts")), tuple(map(float, line.get("seconds", ())))
-    asked = line.get("sampling")
-    sampling = None if asked is None else checked(Sampling(**_known(Sampling, asked)))
-    return checked(Record(conversations, segments, line.get("drift", 0), checked(usage), thoughts, seconds, sampling))
-
-
-def _message(line: dict[str, Any]) -> Message:
-    calls = tuple(NativeCall(**_known(NativeCall, call)) for call in line["calls"])
-    return checked(Message(**{**_known(Message, line), "calls": tuple(map(checked, calls))}))
-
-
-def _step(line: dict[str, Any]) -> Step:
-    left = checked(Budget(**_known(Budget, line["left"]))) if line.get("left") else None
-    call = checked(Call(**_known(Call, line["call"])))
-    return checked(Step(**{**_known(Step, line), "call": call, "left": left}))

@@ -5,7 +5,7 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from pathlib import Path
 
-from selfplay.agent.trajectory import TrajectoryError, load, save
+from selfplay.agent.trajectory_file import TrajectoryError, load, save
 from selfplay.artifact import ArtifactError, Bug
 from selfplay.commands.asked_roles import BOTH, asked_roles
 from selfplay.commands.event_loop import iterate

@@ -8,12 +8,11 @@ from selfplay.artifact.reading import UntrustedDataError, opened_named
 from selfplay.curriculum.calibrations import calibration_of
 from selfplay.curriculum.stored_bugs import oracle_of, prepared_for, read_bug, task_of
 from selfplay.oracle.assurance import Weak
-from selfplay.oracle.calibration import Oracle
 from selfplay.oracle.errors import PredictionError
 from selfplay.oracle.grade import Grader
 from selfplay.oracle.grades import Grade
 from selfplay.oracle.screening.prediction import MAX_BYTES
-from selfplay.oracle.world import Task
+from selfplay.oracle.task import Oracle, Task
 from selfplay.repository import Prepared
 from selfplay.sandbox import Backend, Limits
 from selfplay.sandbox.retry import again

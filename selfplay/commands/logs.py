@@ -20,7 +20,8 @@ from selfplay.export.pools import PoolBug, collect
 from selfplay.export.writing import new_folder, write_files
 from selfplay.formatting import count
 from selfplay.oracle.errors import PredictionError
-from selfplay.oracle.world import Task, open_world, solver_world
+from selfplay.oracle.task import Task
+from selfplay.oracle.world import open_world, solver_world
 from selfplay.plain_text import encode
 from selfplay.repository import Prepared
 from selfplay.rollout.scheduler import one_per_core

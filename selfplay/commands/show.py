@@ -7,7 +7,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from selfplay.agent.trajectory import Trajectory, load_with_rollout
+from selfplay.agent.trajectory import Trajectory
+from selfplay.agent.trajectory_file import load_with_rollout
 from selfplay.artifact import Artifact, ArtifactError, Bug, load
 from selfplay.artifact.bug import BUG_FILE, is_weakened
 from selfplay.artifact.files import FILE_NAMES

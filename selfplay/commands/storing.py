@@ -5,7 +5,8 @@ from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from selfplay.agent.trajectory import Trajectory, encoded, save_encoded
+from selfplay.agent.trajectory import Trajectory
+from selfplay.agent.trajectory_file import encoded, save_encoded
 from selfplay.curriculum import Attempt, AttemptFigures, Curriculum, EpisodeRecord, StoredEpisodeFigures
 from selfplay.curriculum.attempts import attempt_trajectory
 from selfplay.curriculum.crediting import ENDING, injection_name

@@ -19,9 +19,9 @@ from selfplay.artifact.reading import UntrustedDataError, opened_below
 from selfplay.curriculum.trust import seal, sealed
 from selfplay.oracle import calibration
 from selfplay.oracle.calibrate import calibrate
-from selfplay.oracle.calibration import Calibration, CalibrationFailure, Oracle, UnreadableCalibration
+from selfplay.oracle.calibration import Calibration, CalibrationFailure, UnreadableCalibration
 from selfplay.oracle.errors import OracleError
-from selfplay.oracle.world import Task
+from selfplay.oracle.task import Oracle, Task
 from selfplay.plain_text import encode
 from selfplay.sandbox import Backend, Limits
 

@@ -15,8 +15,7 @@ from selfplay.curriculum.attempts import ATTEMPT_FILE, MOST_DIFF
 from selfplay.curriculum.open_pool import read_pool
 from selfplay.curriculum.trust import Wish, require
 from selfplay.curriculum.untrusted_sqlite import DATABASE, ORIGINALS
-from selfplay.oracle.calibration import Oracle
-from selfplay.oracle.world import Task
+from selfplay.oracle.task import Oracle, Task
 from selfplay.plain_text import decode
 from selfplay.repository import Prepared, prepare, rebuild
 from selfplay.sandbox import Backend, World
@@ -45,7 +44,8 @@ def in_run(folder: Path) -> bool:
 
 
 def read_bug(folder: Path) -> tuple[Bug, Artifact, Thresholds]:
-    """A stored bug, its five files and its thresholds. Raises `ArtifactError` if they do not belong together."""
+    """A stored bug, its five files (of at most 8 MiB each, and 100,000 lines) and its thresholds: all of it untrusted,
+    read within bounds and typed. Raises `ArtifactError` if they do not belong together."""
     bug = load_own(folder)
     artifact = load(folder, weakened=is_weakened(bug))
     if artifact.content_hash() != bug.content_hash:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from selfplay.agent.chat_format import ChatFormat
-from selfplay.agent.trajectory import TrajectoryError
+from selfplay.agent.trajectory_file import TrajectoryError
 from selfplay.curriculum import Curriculum
 from selfplay.export.rewards import rewards_of
 from selfplay.rl.credit.rules import RoleName

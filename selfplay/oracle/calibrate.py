@@ -10,13 +10,13 @@ from dataclasses import replace
 
 from selfplay.oracle.behaviour.events import Event, comparable
 from selfplay.oracle.behaviour.observe import observe
-from selfplay.oracle.calibration import Calibration, ImpossibleTests, Oracle
+from selfplay.oracle.calibration import Calibration, ImpossibleTests
 from selfplay.oracle.errors import OracleError
 from selfplay.oracle.originals import read_originals
 from selfplay.oracle.rewriting.instrument import Instrumented, deciding, impossible, new_names, with_canaries
 from selfplay.oracle.rewriting.secret_names import remembered
+from selfplay.oracle.task import Oracle, Task
 from selfplay.oracle.trial import END_MARK, Trial, TrialOrder, count, run_trial
-from selfplay.oracle.world import Task
 from selfplay.sandbox import Backend, Limits
 from selfplay.workbench.files import TestFile
 

@@ -26,19 +26,6 @@ class UnreadableCalibration(SelfplayError):
 
 
 @dataclass(frozen=True)
-class Oracle:
-    """What decides: the ids that a prediction must make pass. `seconds`: time limit of the script."""
-
-    fail_to_pass: frozenset[str]
-    pass_to_pass: frozenset[str]
-    seconds: float = 90.0
-
-    @property
-    def wanted(self) -> frozenset[str]:
-        return self.fail_to_pass | self.pass_to_pass
-
-
-@dataclass(frozen=True)
 class ImpossibleTests:
     """Test files whose tests cannot pass, their compiled forms, the ids that do not pass with them, and the secret
     names in the files."""

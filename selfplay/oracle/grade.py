@@ -17,16 +17,16 @@ from selfplay.formatting import count
 from selfplay.oracle import layers
 from selfplay.oracle.assurance import Weak
 from selfplay.oracle.behaviour.compare import look
-from selfplay.oracle.calibration import Calibration, Oracle
+from selfplay.oracle.calibration import Calibration
 from selfplay.oracle.errors import PredictionError
 from selfplay.oracle.grades import Grade, settled, stopped_by, with_layer
 from selfplay.oracle.layers import Layer
-from selfplay.oracle.new_code import NewCode
+from selfplay.oracle.new_code.judge import NewCode
 from selfplay.oracle.reasons import Refusal
 from selfplay.oracle.rewriting.rename_secrets import renewed
 from selfplay.oracle.screening.screen import Submission, nothing_left, refused_inside, submission
+from selfplay.oracle.task import Oracle, Task
 from selfplay.oracle.trial import Trial, TrialOrder, patiently, run_trial
-from selfplay.oracle.world import Task
 from selfplay.sandbox import Backend, Limits, SandboxError
 from selfplay.workbench.files import TestFile
 

@@ -6,7 +6,8 @@ from typing import Any, Final, Literal
 
 from selfplay.formatting import count as counted
 from selfplay.oracle.behaviour.events import ENDING, NEVER, sentence
-from selfplay.oracle.calibration import Calibration, Oracle
+from selfplay.oracle.calibration import Calibration
+from selfplay.oracle.task import Oracle
 from selfplay.oracle.trial import END_MARK, Trial, count
 
 State = Literal["passed", "caught", "unavailable", "skipped"]

@@ -17,9 +17,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from selfplay import patches
-from selfplay.artifact import Artifact
 from selfplay.oracle import inside
 from selfplay.oracle.errors import PredictionError, WorldError
+from selfplay.oracle.task import Task
 from selfplay.plain_text import decode, encode, safe_relative
 from selfplay.repository import Prepared
 from selfplay.sandbox import MIB, Backend, Completed, Limits, Sandbox, SandboxError, SandboxGone, World
@@ -34,20 +34,6 @@ _ISOLATED = ["-I", "-S", "-c"]
 _ENTRY = re.compile(rb"([0-7]{1,6}) ([0-9a-f]{1,64}) ([^\0]+)(?:\0|\Z)")
 Manifest = Mapping[str, str]
 """Path -> git mode and digest."""
-
-
-@dataclass(frozen=True)
-class Task:
-    """The solver's task. `world`: the stripped original; `extra`: the diffs of failed attempts (order 2)."""
-
-    world: World
-    artifact: Artifact
-    extra: tuple[str, ...] = ()
-
-    @property
-    def diffs(self) -> tuple[str, ...]:
-        """The diffs that turn the original into the broken tree, in order."""
-        return (*self.artifact.diffs, *self.extra)
 
 
 @dataclass(frozen=True)

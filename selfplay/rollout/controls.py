@@ -8,7 +8,8 @@ from typing import Literal, cast
 from selfplay import patches
 from selfplay.oracle.grade import Grader
 from selfplay.oracle.grades import Grade
-from selfplay.oracle.world import Task, open_world, prediction_of
+from selfplay.oracle.task import Task
+from selfplay.oracle.world import open_world, prediction_of
 from selfplay.rl.credit.rewards import CONTROLS as CONTROLS
 from selfplay.sandbox import Backend, Limits
 from selfplay.workbench.applying import apply_diffs

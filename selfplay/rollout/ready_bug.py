@@ -5,11 +5,11 @@ from pathlib import Path
 
 from selfplay.artifact import Artifact, Bug
 from selfplay.curriculum.stored_bugs import oracle_of, read_bug, task_of
-from selfplay.oracle.calibration import Oracle
 from selfplay.oracle.leak_audit.audit import Audit, audit_task
 from selfplay.oracle.originals import original_texts
 from selfplay.oracle.specification import specification
-from selfplay.oracle.world import Task, solver_world
+from selfplay.oracle.task import Oracle, Task
+from selfplay.oracle.world import solver_world
 from selfplay.repository import Prepared
 from selfplay.sandbox import Backend
 from selfplay.workbench import RunCache

@@ -13,7 +13,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict
 
 from selfplay.agent import Trajectory
-from selfplay.agent.trajectory import HOLDS, TrajectoryError, encoded, load_with_rollout
+from selfplay.agent.trajectory_file import HOLDS, TrajectoryError, encoded, load_with_rollout
 from selfplay.artifact.decoding import typed
 from selfplay.artifact.reading import UntrustedDataError
 from selfplay.curriculum.records import Status

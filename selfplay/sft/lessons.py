@@ -19,7 +19,7 @@ from selfplay.agent.chat_format import ChatFormat
 from selfplay.agent.conversation import shown
 from selfplay.agent.model import Message
 from selfplay.agent.toolset import Toolset
-from selfplay.agent.trajectory import TrajectoryError, load
+from selfplay.agent.trajectory_file import TrajectoryError, load
 from selfplay.rl.credit.rules import Outcome
 from selfplay.roles.prompt import opening
 from selfplay.sft.demonstration import FAREWELL

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from selfplay.agent import Finish, Trajectory
 from selfplay.agent.chat_format import ChatFormat
-from selfplay.agent.taped import check_own, taped_answers
-from selfplay.agent.trajectory import TrajectoryError, load
+from selfplay.agent.taped_answers import check_own, taped_answers
+from selfplay.agent.trajectory_file import TrajectoryError, load
 from selfplay.curriculum import Curriculum
 from selfplay.rl.credit.rules import RoleName
 from selfplay.sft.lessons import NOTHING_GOOD, UNSAID, NoLesson, lessons, tokens

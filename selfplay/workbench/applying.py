@@ -1,4 +1,4 @@
-"""Makes a variant of the original inside a sandbox: applies diffs, and restores files from the original.
+"""Makes a variant of the original inside a sandbox: applies diffs.
 
 All steps use the sandbox's own programs (`World.own_env`): programs that a build installed come first on the tests'
 path, and would otherwise apply the diffs.

@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from selfplay.plain_text import decode
 from selfplay.sandbox import MIB, WORKDIR, Sandbox, SandboxError, SandboxGone
 
 MOST_BYTES, MOST_FILES = 64 * MIB, 5_000
@@ -51,6 +52,17 @@ class ReadBudget:
         if not self.take(len(data)):
             raise ReadTooMuch(f"it left more than may be read out of a sandbox, {WHOLE}")
         return data
+
+
+def text_in(sandbox: Sandbox, path: str) -> str | None:
+    """The text of a file of the tree; None if it is missing or unreadable. Raises `SandboxError` when the sandbox is
+    gone."""
+    try:
+        return decode(sandbox.read_file(f"{WORKDIR}/{path}"))
+    except SandboxGone:
+        raise
+    except (FileNotFoundError, SandboxError):
+        return None
 
 
 def read_compiled(sandbox: Sandbox, paths: Sequence[str], budget: ReadBudget) -> dict[str, bytes]:

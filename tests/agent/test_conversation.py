@@ -18,7 +18,8 @@ from selfplay.agent.conversation import GARBLED, SILENT
 from selfplay.agent.episode import LOOP
 from selfplay.agent.model import ContextFull, ModelError, Reply, Sample, Usage
 from selfplay.agent.tools import SSR_TOOLS
-from selfplay.agent.trajectory import MALFORMED, load, save
+from selfplay.agent.trajectory import MALFORMED
+from selfplay.agent.trajectory_file import load, save
 from selfplay.sandbox import Sandbox
 from selfplay.sandbox.workers import Workers
 

@@ -13,7 +13,8 @@ from playing import played
 from selfplay.agent import Call, EpisodeLimits, Finish, Observation, Trajectory
 from selfplay.agent.actions import cap
 from selfplay.agent.episode import EpisodeLost
-from selfplay.agent.trajectory import Record, load, save
+from selfplay.agent.trajectory import Record
+from selfplay.agent.trajectory_file import load, save
 from selfplay.sandbox import Sandbox
 from selfplay.scripted.policy import ScriptedPolicy
 

@@ -15,7 +15,8 @@ from selfplay.agent.conversation import Style
 from selfplay.agent.model import Message, NativeCall, Reply, Sampling
 from selfplay.agent.tools import SSR_TOOLS
 from selfplay.agent.toolset import BadCall, CallParseError, TextForm, ToolContext, ToolResult
-from selfplay.agent.trajectory import Record, save
+from selfplay.agent.trajectory import Record
+from selfplay.agent.trajectory_file import save
 from selfplay.repository import Suite
 from selfplay.roles.injector.staged import StagedInjector
 from selfplay.roles.injector.task import InjectorTask

@@ -15,7 +15,7 @@ from run_fixtures import Command, Done
 
 from selfplay import patches
 from selfplay.agent.trajectory import Finish
-from selfplay.agent.trajectory import load as load_trajectory
+from selfplay.agent.trajectory_file import load as load_trajectory
 from selfplay.artifact import load, load_bug
 
 

@@ -16,7 +16,7 @@ from selfplay.agent import EpisodeLimits
 from selfplay.agent.chat_conversation import ChatConversation
 from selfplay.agent.model import Reply, Sampling, Usage
 from selfplay.agent.tools import SSR_TOOLS
-from selfplay.agent.trajectory import load
+from selfplay.agent.trajectory_file import load
 from selfplay.curriculum import read_pool
 from selfplay.errors import SelfplayError
 from selfplay.rollout.model_player import ModelPlayer

@@ -13,7 +13,7 @@ from copied_runs import copy_of
 from run_fixtures import Command, Done
 
 from selfplay import patches
-from selfplay.agent.trajectory import load as load_trajectory
+from selfplay.agent.trajectory_file import load as load_trajectory
 
 __all__ = ["pair", "run", "solved"]
 

@@ -13,8 +13,9 @@ from exploits.projects import Lab
 
 from selfplay.curriculum import calibrations
 from selfplay.curriculum.calibrations import CALIBRATION_FILE, calibration_of
-from selfplay.oracle.calibration import Calibration, Oracle
+from selfplay.oracle.calibration import Calibration
 from selfplay.oracle.errors import OracleError
+from selfplay.oracle.task import Oracle
 from selfplay.rollout.calibrations import Calibrations
 from selfplay.sandbox import Backend, Completed, Sandbox, SandboxError
 from selfplay.sandbox.workers import Workers

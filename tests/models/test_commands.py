@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from selfplay.agent.trajectory import load
+from selfplay.agent.trajectory_file import load
 
 
 def selfplay(*arguments: object) -> Any:

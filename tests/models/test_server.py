@@ -17,7 +17,7 @@ from selfplay.agent.chat_conversation import ChatConversation
 from selfplay.agent.conversation import Style
 from selfplay.agent.model import ContextFull, Message, ModelError, Sampling
 from selfplay.agent.tools import SSR_TOOLS
-from selfplay.agent.trajectory import load
+from selfplay.agent.trajectory_file import load
 from selfplay.policies.endpoint import Endpoint, EndpointOptions
 
 HELLO = (Message("system", "You are helpful."), Message("user", "Say something."))

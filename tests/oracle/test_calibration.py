@@ -15,7 +15,6 @@ from selfplay.oracle.calibration import (
     Calibration,
     CalibrationFailure,
     ImpossibleTests,
-    Oracle,
     UnreadableCalibration,
     read_calibration,
 )
@@ -23,6 +22,7 @@ from selfplay.oracle.errors import OracleError
 from selfplay.oracle.grade import Grader, grade_without_running
 from selfplay.oracle.grades import Grade
 from selfplay.oracle.rewriting.instrument import Instrumented
+from selfplay.oracle.task import Oracle
 from selfplay.sandbox import Backend, Limits
 from selfplay.workbench.files import TestFile
 

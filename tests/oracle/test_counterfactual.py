@@ -11,11 +11,10 @@ from exploits.projects import MONEY, Lab, write
 
 from selfplay.artifact import Artifact
 from selfplay.oracle.calibrate import calibrate
-from selfplay.oracle.calibration import Oracle
 from selfplay.oracle.grade import Grader
 from selfplay.oracle.grades import Grade
+from selfplay.oracle.task import Oracle, Task
 from selfplay.oracle.trial import Trial, TrialOrder, run_trial
-from selfplay.oracle.world import Task
 from selfplay.patches import reverse
 from selfplay.sandbox import Backend, Limits, World
 from selfplay.workbench import RunCache, Workbench

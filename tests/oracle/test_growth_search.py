@@ -11,7 +11,7 @@ from table_rows import long_rows
 
 from selfplay.artifact import Artifact
 from selfplay.oracle.leak_audit.needles import Needles, needles
-from selfplay.oracle.world import Task
+from selfplay.oracle.task import Task
 from selfplay.plain_text import encode
 from selfplay.sandbox import World
 

@@ -2,9 +2,10 @@
 
 import pytest
 
-from selfplay.oracle.calibration import Calibration, Oracle
+from selfplay.oracle.calibration import Calibration
 from selfplay.oracle.layers import canaries
 from selfplay.oracle.rewriting.instrument import Instrumented
+from selfplay.oracle.task import Oracle
 from selfplay.oracle.trial import Trial, TrialOrder, patiently
 from selfplay.workbench.result import Outcome
 

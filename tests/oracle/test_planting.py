@@ -18,7 +18,7 @@ from benchmarks.bench_audit import missed_in
 from benchmarks.planting import MECHANISMS, Answer, plant
 from selfplay.artifact import Artifact
 from selfplay.oracle.leak_audit.audit import audit_task
-from selfplay.oracle.world import Task
+from selfplay.oracle.task import Task
 from selfplay.sandbox import Backend, World
 
 PROJECTS = ("jinja2", "packaging", "rich", "typer")

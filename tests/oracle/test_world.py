@@ -10,7 +10,8 @@ import pytest
 from benchmarks.planting import HISTORY, Answer, plant
 from selfplay import patches
 from selfplay.oracle.errors import PredictionError, WorldError
-from selfplay.oracle.world import SolverWorld, Task, open_world, prediction_of
+from selfplay.oracle.task import Task
+from selfplay.oracle.world import SolverWorld, open_world, prediction_of
 from selfplay.sandbox import Backend, World
 
 FIX = "sed -i 's/def /def  /' store/prices.py"

@@ -10,7 +10,7 @@ import hand_made
 
 from selfplay.agent import Step, Trajectory
 from selfplay.agent.actions import Call, Finish
-from selfplay.agent.trajectory import save
+from selfplay.agent.trajectory_file import save
 from selfplay.artifact import Artifact, Bug
 from selfplay.artifact.bug import FailedAttempt
 from selfplay.curriculum import (

@@ -8,7 +8,7 @@ import pytest
 
 from selfplay.agent import Step, Trajectory
 from selfplay.agent.actions import Call, Finish
-from selfplay.agent.trajectory import TrajectoryError, load, save
+from selfplay.agent.trajectory_file import TrajectoryError, load, save
 from selfplay.commands.storing import store_attempt, store_episode
 from selfplay.curriculum import open_curriculum
 from selfplay.rollout.rollout import (

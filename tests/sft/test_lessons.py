@@ -13,7 +13,8 @@ from selfplay.agent import Budget, Call, Finish, Step, Trajectory
 from selfplay.agent.call_format import parse
 from selfplay.agent.model import Message, NativeCall
 from selfplay.agent.tools import SSR_TOOLS
-from selfplay.agent.trajectory import MALFORMED, Record, save
+from selfplay.agent.trajectory import MALFORMED, Record
+from selfplay.agent.trajectory_file import save
 from selfplay.roles.solver import SOLVER
 from selfplay.sft.lessons import CANNOT_SAY, NO_SUCH_TOOL, NoLesson, lessons
 from selfplay.sft.successes import Success

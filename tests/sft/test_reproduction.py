@@ -9,7 +9,7 @@ from pools import bug
 from selfplay.artifact import Artifact
 from selfplay.curriculum.stored_bugs import oracle_of
 from selfplay.oracle.specification import specification
-from selfplay.oracle.world import Task
+from selfplay.oracle.task import Task
 from selfplay.repository import Suite
 from selfplay.rollout.ready_bug import ReadyBug
 from selfplay.sandbox import World

@@ -13,8 +13,9 @@ from selfplay.agent import Finish, Trajectory
 from selfplay.agent.chat_format import ChatFormat
 from selfplay.agent.model import Message
 from selfplay.agent.tape import SampledSpan, Segment
-from selfplay.agent.taped import TokenizerMismatch
-from selfplay.agent.trajectory import Record, save
+from selfplay.agent.taped_answers import TokenizerMismatch
+from selfplay.agent.trajectory import Record
+from selfplay.agent.trajectory_file import save
 from selfplay.roles.solver import SOLVER
 from selfplay.sft import sequences
 from selfplay.sft.sequences import LessonsWanted, lectures

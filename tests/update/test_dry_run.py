@@ -13,8 +13,9 @@ from letters import Letters
 from selfplay.agent import Finish, Trajectory
 from selfplay.agent.model import Message
 from selfplay.agent.tape import SampledSpan, Segment
-from selfplay.agent.taped import TokenizerMismatch
-from selfplay.agent.trajectory import Record, save
+from selfplay.agent.taped_answers import TokenizerMismatch
+from selfplay.agent.trajectory import Record
+from selfplay.agent.trajectory_file import save
 from selfplay.commands import learn as command
 from selfplay.commands.credit import CreditOrder
 from selfplay.commands.learn import LearnOrder, dry_run

@@ -12,7 +12,7 @@ from selfplay.oracle.behaviour.events import OWN, Event, areas, paths_of_tests
 from selfplay.oracle.behaviour.recording import NAMES, drawn_names, in_names
 from selfplay.oracle.behaviour.signed import BrokenRecord, Signed, read_signed
 from selfplay.oracle.rewriting.mutant_schema import PLAIN, SchemaNames
-from selfplay.oracle.world import Task
+from selfplay.oracle.task import Task
 from selfplay.sandbox import Backend, Limits
 from selfplay.untrusted_json import AnswerError, answer
 from selfplay.workbench.files import TestFile

@@ -6,7 +6,7 @@ from collections import defaultdict
 from selfplay import patches
 from selfplay.oracle.originals import original_texts
 from selfplay.oracle.rewriting.python_trees import Function, is_text, parsed
-from selfplay.oracle.world import Task
+from selfplay.oracle.task import Task
 from selfplay.patches.changes import changes
 
 MOST_VALUES, LONGEST_VALUE, LARGEST_VALUE = 60, 40, 10_000

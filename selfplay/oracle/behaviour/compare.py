@@ -14,8 +14,8 @@ from selfplay.oracle.behaviour.mutation_score import enough_shown
 from selfplay.oracle.behaviour.recording import Recording
 from selfplay.oracle.behaviour.stored_behaviour import ENOUGH, Behaviour, Outcomes, compared, most_alike, worn
 from selfplay.oracle.layers import Layer, caught, passed, unavailable
+from selfplay.oracle.task import Task
 from selfplay.oracle.trial import Trial, TrialOrder, run_trial
-from selfplay.oracle.world import Task
 from selfplay.sandbox import Backend, Limits
 
 AGREE, SAME, OF_A_KIND, HALF = 0.8, 0.1, 0.3, 0.5

@@ -17,7 +17,7 @@ from selfplay.oracle.behaviour.stored_behaviour import Behaviour, compared, most
 from selfplay.oracle.behaviour.traced_calls import changed_lines
 from selfplay.oracle.originals import read_originals
 from selfplay.oracle.rewriting.python_trees import Function, Unwritable, bodies, first_line, own_lines, parsed, unparsed
-from selfplay.oracle.world import Task
+from selfplay.oracle.task import Task
 from selfplay.plain_text import decode, encode
 from selfplay.workbench.files import TestFile
 

@@ -2,7 +2,7 @@
 and calls that are looked at closely (`call_effects.py`). Those that show a mutant (`mutation_score.py`) are kept first;
 for mutants that none of them shows, more are tried.
 
-None of them refuses a repair; one that answers a single one otherwise is weakly assured (`oracle/new_code.py`), also
+None of them refuses a repair; one that answers a single one otherwise is weakly assured (`oracle/new_code`), also
 where probes and guards leave a repair some freedom.
 """
 

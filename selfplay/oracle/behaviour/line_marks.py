@@ -11,7 +11,7 @@ from dataclasses import replace
 from selfplay.oracle.behaviour.traced_calls import changed_lines
 from selfplay.oracle.originals import read_originals
 from selfplay.oracle.rewriting.python_trees import Function, bodies, first_line, parsed, unparsed
-from selfplay.oracle.world import Task
+from selfplay.oracle.task import Task
 from selfplay.plain_text import decode, encode
 from selfplay.workbench.files import TestFile
 

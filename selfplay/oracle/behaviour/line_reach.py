@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from selfplay.oracle.behaviour.changed_code import changed_numbers
 from selfplay.oracle.originals import original_texts
 from selfplay.oracle.rewriting.python_trees import Function, is_text, parsed
-from selfplay.oracle.world import Task
+from selfplay.oracle.task import Task
 
 _RANGE = re.compile(r"(?<!\w)(\d{1,7})(?:-(\d{1,7}))?(?!\w)")
 _SILENT = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Global, ast.Nonlocal, ast.Try)

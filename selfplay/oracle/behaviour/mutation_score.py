@@ -1,7 +1,7 @@
 """Can the calls of a bug tell wrong repairs from the right one? Mutants of the lines that the bug changed are wrong
 repairs that nobody had to think of: a bug of which many show in no call is judged by inputs of too few shapes.
 
-A mutant shows if one call is answered otherwise, the rule by which a grade is fully assured (`oracle/new_code.py`).
+A mutant shows if one call is answered otherwise, the rule by which a grade is fully assured (`oracle/new_code`).
 Some mutants are no change at all (equivalent mutants), so a few may stay unseen.
 """
 

@@ -22,10 +22,9 @@ from selfplay.oracle.behaviour.stored_behaviour import (
 )
 from selfplay.oracle.behaviour.traced_calls import Entered
 from selfplay.oracle.behaviour.unseen_inputs import Novelty
-from selfplay.oracle.calibration import Oracle
 from selfplay.oracle.originals import Original, original_texts, read_originals
 from selfplay.oracle.rewriting.instrument import deciding
-from selfplay.oracle.world import Task
+from selfplay.oracle.task import Oracle, Task
 from selfplay.plain_text import decode
 from selfplay.sandbox import Backend, Limits
 from selfplay.workbench.files import TestFile

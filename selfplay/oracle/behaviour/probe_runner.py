@@ -14,9 +14,8 @@ from selfplay.oracle.behaviour.program_names import program_names
 from selfplay.oracle.behaviour.recording import Recording
 from selfplay.oracle.behaviour.stored_behaviour import Outcomes
 from selfplay.oracle.behaviour.traced_calls import ENTERED_FILE, Entered, read_entered, watching
-from selfplay.oracle.calibration import Oracle
+from selfplay.oracle.task import Oracle, Task
 from selfplay.oracle.trial import TrialOrder, run_trial
-from selfplay.oracle.world import Task
 from selfplay.plain_text import encode
 from selfplay.sandbox import Backend, Limits
 from selfplay.workbench.files import TestFile

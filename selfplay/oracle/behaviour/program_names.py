@@ -12,7 +12,7 @@ from selfplay import patches
 from selfplay.oracle.errors import OracleError
 from selfplay.oracle.originals import Original
 from selfplay.oracle.rewriting.python_trees import parsed
-from selfplay.oracle.world import Task
+from selfplay.oracle.task import Task
 
 MOST_FILES, MOST_TEXT = 100, 2_000_000
 """Files, and characters of them, that are read, those nearest to the changed ones first."""

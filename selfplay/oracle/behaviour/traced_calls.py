@@ -14,7 +14,7 @@ from selfplay import patches
 from selfplay.oracle import inside
 from selfplay.oracle.originals import original_texts
 from selfplay.oracle.rewriting.python_trees import Function, parsed, source_of, unparsed
-from selfplay.oracle.world import Task
+from selfplay.oracle.task import Task
 from selfplay.patches.changes import changes
 from selfplay.patches.functions import PatchedFunction as Place
 from selfplay.patches.functions import functions

@@ -19,7 +19,8 @@ from typing import Any
 
 from selfplay.oracle import inside
 from selfplay.oracle.leak_audit.needles import needles
-from selfplay.oracle.world import SolverWorld, Task, open_world
+from selfplay.oracle.task import Task
+from selfplay.oracle.world import SolverWorld, open_world
 from selfplay.sandbox import WORKDIR, Backend, Limits, SandboxError
 from selfplay.sandbox.kill_detection import unless_killed
 from selfplay.untrusted_json import AnswerError, answer

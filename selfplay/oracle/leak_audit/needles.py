@@ -17,7 +17,7 @@ from selfplay import patches
 from selfplay.oracle.inside.shingles import seen, shingles, tokens, view_of
 from selfplay.oracle.leak_audit.own_code import MOST_FILES, RUN, SHORTEST, code_of, others_of, telling
 from selfplay.oracle.originals import original_texts
-from selfplay.oracle.world import Task
+from selfplay.oracle.task import Task
 from selfplay.patches.changes import changes
 from selfplay.plain_text import decode, encode
 

@@ -3,7 +3,7 @@ changed code are excluded, since they do reveal the answer."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from selfplay.oracle.world import Task
+from selfplay.oracle.task import Task
 from selfplay.plain_text import decode
 
 COPY = 2 / 3

@@ -2,26 +2,24 @@
 refuses it if it affects how tests run."""
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from selfplay import patches
 from selfplay.formatting import count
 from selfplay.oracle import inside
 from selfplay.oracle.errors import OracleError
-from selfplay.oracle.originals import Original, original_texts
+from selfplay.oracle.originals import Original
 from selfplay.oracle.reasons import Refusal
 from selfplay.oracle.screening.import_shadowing import NewName
 from selfplay.oracle.screening.path_filter import STEERS, screen
 from selfplay.oracle.screening.prediction import ReadPrediction, read_prediction
 from selfplay.oracle.screening.settings import changed_settings, is_settings_file
-from selfplay.oracle.screening.suspicious_apis import PYTHON, new_data, new_powers
-from selfplay.oracle.world import Task
+from selfplay.oracle.task import Task
 from selfplay.patches import FilePatch
-from selfplay.plain_text import decode
-from selfplay.sandbox import WORKDIR, Backend, Limits, Sandbox, SandboxError, SandboxGone
+from selfplay.sandbox import WORKDIR, Backend, Limits, Sandbox
 from selfplay.untrusted_json import AnswerError, answer
 from selfplay.workbench.applying import DoesNotApply, apply_diffs
+from selfplay.workbench.reading import text_in
 
 LOOK_SECONDS = 60.0
 _FIND = 'cd / && python=$(command -v python || command -v python3) || exit 127; exec "$python" -c "$@"'
@@ -91,51 +89,14 @@ def _installed(sandbox: Sandbox, names: tuple[NewName, ...]) -> NewName | None:
 def _changed(sandbox: Sandbox, task: Task, diff: str, touched: set[str]) -> str:
     try:
         apply_diffs(sandbox, task.diffs)
-        before = {path: _text(sandbox, path) for path in touched}
+        before = {path: text_in(sandbox, path) for path in touched}
         apply_diffs(sandbox, (diff,))
     except DoesNotApply:
         return ""  # the run will report it
-    after = {path: _text(sandbox, path) for path in touched}
+    after = {path: text_in(sandbox, path) for path in touched}
     script = task.artifact.test_script
     reasons = (changed_settings(path, before[path], after[path], script) for path in sorted(touched))
     return next((why for why in reasons if why), "")
-
-
-@dataclass(frozen=True)
-class ChangedFiles:
-    """The Python files that a prediction changes, as path -> text: as the solver got them, as the prediction leaves
-    them, and as the known repair does."""
-
-    before: Mapping[str, str]
-    after: Mapping[str, str]
-    repaired: Mapping[str, str]
-
-    def newly_used(self) -> tuple[str, ...]:
-        """What they newly use that a repair seldom needs (`suspicious_apis.py`)."""
-        every = self.before, self.after, self.repaired
-        return (*new_powers(*every), *new_data(*every))
-
-
-def changed_files(backend: Backend, task: Task, diff: str, limits: Limits) -> ChangedFiles:
-    """The Python files that a prediction changes. Raises `SandboxError`."""
-    python = sorted({path for section in patches.parse(diff) for path in section.paths if path.endswith(PYTHON)})
-    if not python:
-        return ChangedFiles({}, {}, {})
-    with backend.open(task.world, limits) as sandbox:
-        apply_diffs(sandbox, task.diffs)
-        before = {path: _text(sandbox, path) or "" for path in python}
-        apply_diffs(sandbox, (diff,))
-        after = {path: _text(sandbox, path) or "" for path in python}
-    return ChangedFiles(before, after, original_texts(task.world, python))
-
-
-def _text(sandbox: Sandbox, path: str) -> str | None:
-    try:
-        return decode(sandbox.read_file(f"{WORKDIR}/{path}"))
-    except SandboxGone:
-        raise
-    except (FileNotFoundError, SandboxError):
-        return None
 
 
 def nothing_left(found: Submission) -> str:

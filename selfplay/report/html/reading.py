@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from selfplay.agent.trajectory import load as load_trajectory
+from selfplay.agent.trajectory_file import load as load_trajectory
 from selfplay.artifact import Bug
 from selfplay.artifact.reading import UntrustedDataError, listed_below
 from selfplay.curriculum import Attempt, Curriculum, EpisodeRecord

@@ -12,7 +12,8 @@ from selfplay.agent import Trajectory
 from selfplay.oracle.errors import PredictionError
 from selfplay.oracle.screening.prediction import ReadPrediction
 from selfplay.oracle.screening.screen import screened
-from selfplay.oracle.world import Changes, SolverWorld, Task, prediction_of
+from selfplay.oracle.task import Task
+from selfplay.oracle.world import Changes, SolverWorld, prediction_of
 from selfplay.sandbox import Backend, Limits
 
 

@@ -8,7 +8,7 @@ from array import array
 from collections.abc import Sequence
 from dataclasses import replace
 
-from selfplay.agent.taped import TapedAnswer
+from selfplay.agent.taped_answers import TapedAnswer
 from selfplay.rl.credit.role_shares import role_weights
 from selfplay.train.packing import Example, fitting
 from selfplay.update.batch.crediting import Credited

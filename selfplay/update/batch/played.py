@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 
 from selfplay.agent.model import Sampling
 from selfplay.agent.tape import Segment
-from selfplay.agent.taped import TapedAnswer, taped_answers
-from selfplay.agent.trajectory import Trajectory, TrajectoryError
+from selfplay.agent.taped_answers import TapedAnswer, taped_answers
+from selfplay.agent.trajectory import Trajectory
+from selfplay.agent.trajectory_file import TrajectoryError
 from selfplay.rl.credit.rules import CreditedEpisode
 from selfplay.update.batch.figures import SecondsSpent
 

@@ -6,8 +6,9 @@ from pathlib import Path
 from types import MappingProxyType
 
 from selfplay.agent.chat_format import ChatFormat
-from selfplay.agent.taped import check_own
-from selfplay.agent.trajectory import Trajectory, TrajectoryError, load
+from selfplay.agent.taped_answers import check_own
+from selfplay.agent.trajectory import Trajectory
+from selfplay.agent.trajectory_file import TrajectoryError, load
 from selfplay.curriculum.crediting import Recorded, StoredEpisode, episodes_of
 from selfplay.oracle.assurance import Weak
 from selfplay.update.batch.figures import SecondsSpent

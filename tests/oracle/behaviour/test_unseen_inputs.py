@@ -9,7 +9,7 @@ from selfplay.oracle.behaviour.compare import judge, judge_calls, unknown
 from selfplay.oracle.behaviour.stored_behaviour import ENOUGH, Behaviour, most_alike
 from selfplay.oracle.behaviour.unseen_inputs import Novel, Novelty, all_novel, is_novel, novel_test
 from selfplay.oracle.layers import passed
-from selfplay.oracle.screening.suspicious_apis import MOST_DATA, new_data, size_of_data
+from selfplay.oracle.new_code.suspicious_apis import MOST_DATA, new_data, size_of_data
 
 SHOWN = "assert f('one two', 1, [2, 3], {}) == g(None, True, -1)"
 

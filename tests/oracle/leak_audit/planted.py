@@ -7,7 +7,7 @@ from pathlib import Path
 import hand_made
 import pytest
 
-from selfplay.oracle.world import Task
+from selfplay.oracle.task import Task
 from selfplay.sandbox import Backend, World
 
 SOURCE = "store/prices.py"

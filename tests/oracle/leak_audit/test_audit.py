@@ -13,7 +13,7 @@ from selfplay import patches
 from selfplay.artifact import Artifact
 from selfplay.oracle import inside
 from selfplay.oracle.leak_audit.audit import AuditState, audit_task
-from selfplay.oracle.world import Task
+from selfplay.oracle.task import Task
 from selfplay.sandbox import Backend, World
 
 __all__ = ["plant"]

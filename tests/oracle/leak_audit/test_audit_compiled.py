@@ -13,7 +13,7 @@ import pytest
 from oracle.leak_audit.planted import SOURCE, answer, plant
 
 from selfplay.oracle.leak_audit.audit import audit_task
-from selfplay.oracle.world import Task
+from selfplay.oracle.task import Task
 from selfplay.sandbox import Backend
 
 __all__ = ["plant"]

@@ -19,7 +19,8 @@ import pytest
 from oracle.leak_audit.planted import answer, plant
 
 from selfplay.oracle.leak_audit.audit import audit, audit_task
-from selfplay.oracle.world import Task, open_world
+from selfplay.oracle.task import Task
+from selfplay.oracle.world import open_world
 from selfplay.sandbox import Backend, World
 
 __all__ = ["plant"]

@@ -6,7 +6,7 @@ import pytest
 
 from selfplay.artifact import Artifact
 from selfplay.oracle.leak_audit.needles import needles
-from selfplay.oracle.world import Task
+from selfplay.oracle.task import Task
 from selfplay.sandbox import World
 
 

@@ -10,7 +10,8 @@ from bench_fixtures import lone_backend, worlds
 from together import made_once, together
 
 from selfplay.artifact import Artifact
-from selfplay.oracle.world import Task, solver_world
+from selfplay.oracle.task import Task
+from selfplay.oracle.world import solver_world
 from selfplay.repository import Prepared, prepare
 from selfplay.sandbox import Backend
 

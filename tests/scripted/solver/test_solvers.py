@@ -10,7 +10,8 @@ from scripted.solver.conftest import Plant
 
 from selfplay import patches
 from selfplay.agent import Finish, Policy, Trajectory
-from selfplay.oracle.world import Task, open_world, prediction_of
+from selfplay.oracle.task import Task
+from selfplay.oracle.world import open_world, prediction_of
 from selfplay.roles.solver.task import SolverTask
 from selfplay.sandbox import Backend, World
 from selfplay.scripted.solver.naive import naive_solver

@@ -13,8 +13,9 @@ from selfplay.agent.actions import Call
 from selfplay.agent.chat_format import ChatFormat
 from selfplay.agent.model import Message, Sampling, Usage
 from selfplay.agent.tape import SampledSpan, Segment
-from selfplay.agent.taped import TokenizerMismatch
-from selfplay.agent.trajectory import Record, Step, save
+from selfplay.agent.taped_answers import TokenizerMismatch
+from selfplay.agent.trajectory import Record, Step
+from selfplay.agent.trajectory_file import save
 from selfplay.commands.credit import CreditOrder, credited_runs
 from selfplay.commands.solve import settle_attempts
 from selfplay.curriculum import Attempt, AttemptFigures, open_curriculum

@@ -12,8 +12,8 @@ import pytest
 from models.update.conftest import SILENT, tiny_folder
 from safetensors.torch import load_file
 
-from selfplay.agent.taped import TokenizerMismatch
-from selfplay.agent.trajectory import load, save
+from selfplay.agent.taped_answers import TokenizerMismatch
+from selfplay.agent.trajectory_file import load, save
 from selfplay.cli.learn import told
 from selfplay.commands.credit import CreditOrder
 from selfplay.commands.learn import LearnOrder, learn

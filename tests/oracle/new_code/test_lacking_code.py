@@ -1,8 +1,8 @@
 """What a prediction lacks of the original is what it has nowhere: not what it moved, renamed layout apart."""
 
-from selfplay.oracle.lacking_code import kept_expressions, kept_lines
-from selfplay.oracle.needed_parts import lacking_parts
-from selfplay.oracle.screening.screen import ChangedFiles
+from selfplay.oracle.new_code.changed_files import ChangedFiles
+from selfplay.oracle.new_code.lacking_code import kept_expressions, kept_lines
+from selfplay.oracle.new_code.needed_parts import lacking_parts
 
 ORIGINAL = "def f(x):\n    if x > 9:\n        return 0\n    return x + 1\n\n\ndef g(x):\n    return x - 7\n"
 

@@ -9,15 +9,15 @@ from dataclasses import dataclass, replace
 
 from selfplay.formatting import and_more, count
 from selfplay.oracle import layers
-from selfplay.oracle.added_code import added_code, known_expressions, known_lines
 from selfplay.oracle.behaviour.call_runner import Additions, Called
-from selfplay.oracle.lacking_code import kept_expressions, kept_lines, originals
 from selfplay.oracle.layers import Layer
+from selfplay.oracle.new_code.added_code import added_code, known_expressions, known_lines
+from selfplay.oracle.new_code.changed_files import ChangedFiles
+from selfplay.oracle.new_code.lacking_code import kept_expressions, kept_lines, originals
 from selfplay.oracle.rewriting.mutant_schema import SchemaNames
 from selfplay.oracle.rewriting.new_lines import Lines
 from selfplay.oracle.rewriting.parts import MOST_PARTS, Sources, with_parts, without_part
 from selfplay.oracle.rewriting.secret_names import secret_names
-from selfplay.oracle.screening.screen import ChangedFiles
 from selfplay.oracle.trial import Trial
 
 MOST_TRIED = 4

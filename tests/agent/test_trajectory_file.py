@@ -7,7 +7,7 @@ import pytest
 
 from selfplay.agent import Call, EpisodeFigures, Finish, Record, Step, Trajectory
 from selfplay.agent.model import Message, Sampling, Usage
-from selfplay.agent.trajectory import FORMAT, TrajectoryError, load, save
+from selfplay.agent.trajectory_file import FORMAT, TrajectoryError, load, save
 
 BEFORE_FORMATS = """\
 {"role": "solver", "policy": "openai:m", "finish": "submitted", "submission": "/testbed/.", "seconds": 12.5, \

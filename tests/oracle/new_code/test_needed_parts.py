@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 from exploits.conftest import lab as lab
 from exploits.projects import MONEY, Lab
-from oracle.test_new_code import SAME, graded, layer
+from oracle.new_code.test_judge import SAME, graded, layer
 
 from selfplay.oracle.behaviour.call_runner import Additions, Called
 from selfplay.oracle.layers import Layer
-from selfplay.oracle.needed_parts import MOST_TRIED, needed_parts
+from selfplay.oracle.new_code.changed_files import ChangedFiles
+from selfplay.oracle.new_code.needed_parts import MOST_TRIED, needed_parts
 from selfplay.oracle.rewriting.parts import MOST_PARTS
-from selfplay.oracle.screening.screen import ChangedFiles
 from selfplay.oracle.trial import Trial
 
 FIRST = "    base, rest = divmod"

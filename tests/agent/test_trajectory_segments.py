@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from selfplay.agent.segments import read_segment, segment_line
 from selfplay.agent.tape import SampledSpan, Segment
+from selfplay.agent.trajectory_segments import read_segment, segment_line
 
 SEGMENT = Segment(
     array("i", [1, 2, 2**31 - 1, 0, 9]), array("b", [0, 0, 1, 0, 1]), array("d", [0.0, 0.0, -0.5, 0.0, -11.25]), (3, 5),

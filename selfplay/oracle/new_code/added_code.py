@@ -1,9 +1,9 @@
 """What a prediction adds to the program: its files that may hold new code, and what in them is not new."""
 
+from selfplay.oracle.new_code.changed_files import ChangedFiles
+from selfplay.oracle.new_code.suspicious_apis import may_be_loaded
 from selfplay.oracle.rewriting.new_lines import Lines, lines_of
 from selfplay.oracle.rewriting.parts import Sources, expressions_of
-from selfplay.oracle.screening.screen import ChangedFiles
-from selfplay.oracle.screening.suspicious_apis import may_be_loaded
 
 
 def added_code(files: ChangedFiles) -> dict[str, str]:

@@ -8,7 +8,8 @@ from selfplay.agent.call_format import MOST_SAID
 from selfplay.agent.chat_format import ChatFormat
 from selfplay.agent.model import Message
 from selfplay.agent.tape import SampledSpan, Segment
-from selfplay.agent.trajectory import Trajectory, TrajectoryError
+from selfplay.agent.trajectory import Trajectory
+from selfplay.agent.trajectory_file import TrajectoryError
 from selfplay.errors import SelfplayError
 from selfplay.formatting import count
 

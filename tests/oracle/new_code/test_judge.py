@@ -14,8 +14,8 @@ from selfplay.oracle.behaviour.call_runner import Calls
 from selfplay.oracle.behaviour.stored_behaviour import GONE, SLOW, Guards
 from selfplay.oracle.grades import Grade
 from selfplay.oracle.layers import Layer
-from selfplay.oracle.new_code import MOST_FILES, marked_code
-from selfplay.oracle.screening.screen import ChangedFiles
+from selfplay.oracle.new_code.changed_files import ChangedFiles
+from selfplay.oracle.new_code.judge import MOST_FILES, marked_code
 
 LARGE = "    if amount > 10**9:\n        return []\n"
 BRANCH = MONEY.replace("    base, rest = divmod", f"{LARGE}    base, rest = divmod")

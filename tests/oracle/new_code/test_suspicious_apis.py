@@ -4,7 +4,7 @@ import pytest
 from exploits import python_code
 from exploits.projects import BROKEN_MONEY, MONEY
 
-from selfplay.oracle.screening.suspicious_apis import MACHINE, new_powers, uses
+from selfplay.oracle.new_code.suspicious_apis import MACHINE, new_powers, uses
 
 PATH = "ledger/money.py"
 

@@ -17,21 +17,21 @@ from typing import get_args
 
 from selfplay.formatting import and_more, count
 from selfplay.oracle import inside, layers
-from selfplay.oracle.added_code import added_code, known_lines
 from selfplay.oracle.behaviour.agreeing_calls import differing, joined
 from selfplay.oracle.behaviour.call_runner import NOTHING, Additions, Called, Caller
 from selfplay.oracle.behaviour.events import Event, new_events, sentence
 from selfplay.oracle.behaviour.stored_behaviour import ENOUGH, Behaviour
 from selfplay.oracle.calibration import Calibration
 from selfplay.oracle.layers import Doubt, Layer
-from selfplay.oracle.needed_parts import needed_parts
+from selfplay.oracle.new_code.added_code import added_code, known_lines
+from selfplay.oracle.new_code.changed_files import ChangedFiles, changed_files
+from selfplay.oracle.new_code.needed_parts import needed_parts
 from selfplay.oracle.rewriting.coverage_marks import Marked, Noters, with_marks
 from selfplay.oracle.rewriting.patch_scope import beyond
 from selfplay.oracle.rewriting.python_trees import begun_with
 from selfplay.oracle.rewriting.secret_names import secret_names
-from selfplay.oracle.screening.screen import ChangedFiles, changed_files
+from selfplay.oracle.task import Task
 from selfplay.oracle.trial import Trial, TrialOrder, run_trial
-from selfplay.oracle.world import Task
 from selfplay.plain_text import encode
 from selfplay.sandbox import Backend, Limits
 from selfplay.workbench.files import TestFile

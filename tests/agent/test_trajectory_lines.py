@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from selfplay.agent.lines import MOST_LINE, MOST_TEXT, json_lines
-from selfplay.agent.trajectory import TrajectoryError, load
+from selfplay.agent.trajectory_file import TrajectoryError, load
+from selfplay.agent.trajectory_lines import MOST_LINE, MOST_TEXT, json_lines
 from selfplay.artifact.reading import UntrustedDataError
 
 HEAD = {"format": 2, "role": "solver", "policy": "p", "finish": "submitted"}

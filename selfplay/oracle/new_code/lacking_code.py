@@ -3,9 +3,9 @@ function or class that is new, to which a repair may move them. How far a line i
 
 from collections.abc import Set
 
+from selfplay.oracle.new_code.changed_files import ChangedFiles
 from selfplay.oracle.rewriting.new_lines import Lines, lines_of
 from selfplay.oracle.rewriting.parts import Sources, expressions_of
-from selfplay.oracle.screening.screen import ChangedFiles
 
 
 def originals(files: ChangedFiles) -> dict[str, str]:
