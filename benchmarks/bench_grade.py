@@ -3,10 +3,11 @@
 `python -m benchmarks.bench_grade [--project SOURCE]... [--bugs N] [--json]`.
 
 Eight attempts at each bug are graded, as a solver group is: the gold patch, which passes every layer and so costs the
-most. All core seconds count, also the one or two calibration runs that the eight share. A suite run is what a grader
-without any defence would do for an attempt: a fresh sandbox, the diffs, the bug's own script once, its parser. So the
-floor is one run and an eighth, or two and a quarter with the counterfactual. Bare runs of pytest, in a sandbox that is
-already there and warm, are given beside it. All three are measured by turns.
+most. All core seconds count. A bug's calibration is stored beside it, and every attempt of every process uses it: it is
+given apart, and then with an eighth of it in each attempt. A suite run is what a grader without any defence would do
+for an attempt: a fresh sandbox, the diffs, the bug's own script once, its parser. So the floor is one run, or two with
+the counterfactual. Bare runs of pytest, in a sandbox that is already there and warm, are given beside it. All three are
+measured by turns.
 """
 
 import statistics
@@ -37,17 +38,19 @@ MOST = {False: 1.5, True: 2.6}
 
 @dataclass(frozen=True)
 class Graded:
-    """Core seconds: `graded` of all attempts together, `plain` of each run without a defence."""
+    """Core seconds: `graded` of all attempts together, `calibrated` of each bug's calibration, `plain` of each run
+    without a defence."""
 
     attempts: int
     resolved: int
     graded: float
+    calibrated: tuple[float, ...]
     plain: tuple[float, ...]
 
 
 def grade_all(folders: Sequence[Path], prepared: Prepared, backend: Backend, bare: Bare, asked: bool) -> Graded:
     """Grade the gold patch of every bug as often as a group attempts it."""
-    spent, resolved, plain = 0.0, 0, list[float]()
+    spent, resolved, calibrated, plain = 0.0, 0, list[float](), list[float]()
     for folder in folders:
         bug, artifact, _ = read_bug(folder)
         gold = reverse(artifact.bug_inject)
@@ -55,7 +58,7 @@ def grade_all(folders: Sequence[Path], prepared: Prepared, backend: Backend, bar
         before = cpu_seconds()
         (folder / CALIBRATION_FILE).unlink(missing_ok=True)  # the first attempt of a group makes it
         grader = grader_of(gradable(folder, prepared), backend, counterfactual=asked)
-        spent += cpu_seconds() - before
+        calibrated.append(cpu_seconds() - before)
         for _ in range(ATTEMPTS):
             before = cpu_seconds()
             resolved += grader.grade(backend, gold).resolved
@@ -64,7 +67,11 @@ def grade_all(folders: Sequence[Path], prepared: Prepared, backend: Backend, bar
             spent += done - before
             plain.append(cpu_seconds() - done)
             bare.run()
-    return Graded(len(folders) * ATTEMPTS, resolved, spent, tuple(plain))
+    return Graded(len(folders) * ATTEMPTS, resolved, spent, tuple(calibrated), tuple(plain))
+
+
+def _mean(seconds: Sequence[float]) -> float:
+    return statistics.fmean(seconds) if seconds else 0.0
 
 
 def sheets(projects: Sequence[str] = PROJECTS, bugs: int = BUGS) -> Iterator[Sheet]:
@@ -88,8 +95,11 @@ def _sheet(source: str, bugs: int, backend: Backend) -> Sheet:
     lines = [Figure("a suite run, core", run, "core s"), Figure("a bare run, core", worth, "core s")]
     for asked, graded in found.items():
         name, attempt = "with" if asked else "without", graded.graded / graded.attempts
+        shared = attempt + sum(graded.calibrated) / graded.attempts
         lines.append(at_most(f"suite runs an attempt, {name} the counterfactual", attempt / run, MOST[asked], "runs"))
         lines.append(Figure(f"the same in bare runs, {name} it", attempt / worth, "runs"))
+        lines.append(Figure(f"suite runs a calibration, once a bug, {name} it", _mean(graded.calibrated) / run, "runs"))
+        lines.append(Figure(f"suite runs an attempt with an eighth of one, {name} it", shared / run, "runs"))
         lines.append(at_least(f"gold patches resolved, {name} it", graded.resolved, graded.attempts, ""))
     return Sheet(
         f"grading, {source.removeprefix('pypi:')}, {ATTEMPTS} attempts at each of {len(folders)} bugs", tuple(lines)
