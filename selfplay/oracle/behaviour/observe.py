@@ -107,7 +107,7 @@ def _probes(bench: Bench, originals: Mapping[str, str], shown: Entered, novelty:
     first, entered = bench.run(rest | {path: one.text for path, one in found.items()}, watched=True)
     groups = {
         name: test for one in found.values() for name, test in one.names.items()
-        if set(entered.reached.get(name, ())) - shown.digests
+        if name not in entered.stopped and set(entered.reached.get(name, ())) - shown.digests
     }  # fmt: skip
     return _Probes(found, rest, groups, first)
 

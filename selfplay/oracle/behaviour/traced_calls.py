@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from selfplay import patches
 from selfplay.oracle import inside
 from selfplay.oracle.originals import original_texts
-from selfplay.oracle.rewriting.python_trees import Function, parsed, source_of, unparsed
+from selfplay.oracle.rewriting.python_trees import Function, loaded, parsed, source_of, unparsed
 from selfplay.oracle.task import Task
 from selfplay.patches.changes import changes
 from selfplay.patches.functions import PatchedFunction as Place
@@ -33,7 +33,7 @@ class Entered:
     """`python`, `paths`: how to load the program. `modules`: module -> its name in the calls. `calls`: calls that reach
     the changed functions, as source -> the test that made it. `beside`: calls that reach only other functions of the
     changed files. `helpers`: modules of the tests, with their files. `reached`: test -> digests of the arguments that
-    reach the changed functions."""
+    reach the changed functions. `stopped`: tests that took too long, and were ended."""
 
     python: str = ""
     paths: tuple[str, ...] = ()
@@ -42,6 +42,7 @@ class Entered:
     beside: tuple[str, ...] = ()
     helpers: dict[str, str] = field(default_factory=dict)
     reached: dict[str, list[str]] = field(default_factory=dict)
+    stopped: tuple[str, ...] = ()
 
     def ordered(self, most: int, wanted: Collection[str], seed: int) -> tuple[str, ...]:
         """At most `most` calls, first those that these tests make."""
@@ -61,17 +62,23 @@ def watching(task: Task, text: str) -> str:
     for function in _watched(tree) if tree is not None else ():
         name = function.name if function.name.startswith("test") else ""
         at = int(ast.get_docstring(function) is not None)
-        body = ast.parse(f"selfplay_enter({name!r})").body
         if any(isinstance(node, ast.Yield | ast.YieldFrom) for node in ast.walk(function)):
-            function.body[at:at] = body  # a generator continues after the test: no end here
+            function.body[at:at] = ast.parse(f"selfplay_enter({name!r})").body  # it goes on after the test: no end here
         else:
-            left = ast.parse("selfplay_leave()").body
-            function.body[at:] = [*body, ast.Try(function.body[at:] or [ast.Pass()], [], [], left)]
+            bounded = bool(name) and isinstance(function, ast.FunctionDef)
+            function.body[at:] = _ended(function.body[at:] or [ast.Pass()], name, bounded)
     try:
         text = unparsed(tree) if tree is not None else text
     except RecursionError:
         return text
     return f"{text}\n\nSELFPLAY_ORDER = {json.dumps(order)!r}\n\n{_WATCHING}"
+
+
+def _ended(body: list[ast.stmt], name: str, bounded: bool) -> list[ast.stmt]:
+    """The body of a test that says when it begins and ends. `bounded`: it is ended when it takes too long."""
+    stopped = [ast.ExceptHandler(loaded("SelfplayStopped"), None, [ast.Pass()])] if bounded else []
+    began, left = (ast.parse(call).body for call in (f"selfplay_enter({name!r}, {bounded})", "selfplay_leave()"))
+    return [*began, ast.Try(body, stopped, [], left)]
 
 
 def _watched(tree: ast.Module) -> Iterator[Function]:

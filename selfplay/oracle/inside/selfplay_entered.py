@@ -6,14 +6,20 @@ reach only other functions of the changed files, which the bug does not change. 
 arguments that reach the changed functions; a probe is not new if all its digests occur in tests.
 
 A test is watched until it has made `EVENTS_MOST` calls and returns, of C functions too: one that counts all partitions
-of a set makes millions, and the suite would not end in its time.
+of a set makes millions, and the suite would not end in its time. It is ended (`stopped`) after `TEST_SECONDS`, and
+after `LEAST_SECONDS` in a run that took `RUN_SECONDS`: with larger numbers in its loops a probe may take hours, and the
+report of its sub-tests too, which are none here.
 """
 
 import atexit
 import json
 import os
 import re
+import signal
 import sys
+import time
+import unittest
+from contextlib import nullcontext
 from hashlib import sha256
 
 ENTERED_FILE = "/tmp/selfplay-entered"
@@ -21,7 +27,12 @@ CALLS_MOST, TEXT_MOST, ITEMS_MOST, SOURCE_MOST, DIGESTS_MOST, KEPT_MOST = 3000, 
 SAME_CALLS = 500
 BESIDE_MOST, SAME_BESIDE = 600, 40
 EVENTS_MOST = 300000
+TEST_SECONDS, RUN_SECONDS, LEAST_SECONDS = 3.0, 30.0, 0.1
 ADDRESS = re.compile("0x[0-9a-f]+")
+
+
+class SelfplayStopped(KeyboardInterrupt):
+    """Ends a test. Any other exception would be the failure of one sub-test, and its loop would go on."""
 
 
 class SelfplayEntered(SelfplayWritten):
@@ -33,8 +44,10 @@ class SelfplayEntered(SelfplayWritten):
         self.functions, self.calls, self.beside, self.counts = {}, {}, {}, {}
         self.reached, self.kinds, self.begun = {}, {}, {}
         self.test, self.outer, self.source, self.touched, self.near, self.given = "", None, None, False, False, ""
-        self.left = [0]
-        self.watcher = self.watching()
+        self.ended_by = SelfplayStopped
+        self.left, self.stopped, self.bounded, self.started = [0], [], False, time.monotonic()
+        self.watcher, self.alarm = self.watching(), self.armed()
+        unittest.TestCase.subTest = lambda test, *message, **values: nullcontext()
 
     def kind(self, code):
         """0: not in the program; 1: in the program; 2: a changed function; 3: in a test file; 4: another function of a
@@ -50,15 +63,35 @@ class SelfplayEntered(SelfplayWritten):
             )
         return found
 
-    def begin(self, test):
-        """Called first by each test."""
+    def armed(self):
+        """Whether a test can be ended: not where something else uses the alarm, as pytest's plugin for time limits."""
+
+        def stop(number, frame):
+            if self.bounded:
+                self.stopped.append(self.test)
+                raise self.ended_by
+
+        try:
+            free = signal.getsignal(signal.SIGALRM) is signal.SIG_DFL
+            return free and signal.signal(signal.SIGALRM, stop) is signal.SIG_DFL
+        except ValueError:  # not in the main thread
+            return False
+
+    def begin(self, test, bounded=False):
+        """Called first by each test. `bounded`: it catches `SelfplayStopped`."""
         self.test, self.outer, self.left[0] = test, None, EVENTS_MOST
+        if bounded and self.alarm:
+            left = self.started + RUN_SECONDS - time.monotonic()
+            self.bounded = True
+            signal.setitimer(signal.ITIMER_REAL, min(TEST_SECONDS, max(LEAST_SECONDS, left)))
         sys.setprofile(self.watcher)
 
-    @staticmethod
-    def end():
+    def end(self):
         """Called last by each test, so that the runner's own work is not watched."""
+        bounded, self.bounded = self.bounded, False
         sys.setprofile(None)
+        if bounded:
+            signal.setitimer(signal.ITIMER_REAL, 0)
 
     def watching(self):
         """The profile function, called for each call and return; cheap for code outside of the program."""
@@ -235,7 +268,7 @@ class SelfplayEntered(SelfplayWritten):
         said = {
             "python": sys.executable, "paths": paths, "modules": self.modules, "calls": list(self.calls.items()),
             "beside": list(self.beside), "helpers": self.helpers,
-            "reached": {test: sorted(found) for test, found in self.reached.items()},
+            "stopped": self.stopped, "reached": {test: sorted(found) for test, found in self.reached.items()},
         }  # fmt: skip
         with open(ENTERED_FILE, "w") as stream:
             stream.write(json.dumps(said))
@@ -244,5 +277,6 @@ class SelfplayEntered(SelfplayWritten):
 if not hasattr(sys, "selfplay_entered"):
     sys.selfplay_entered = SelfplayEntered(json.loads(SELFPLAY_ORDER))
     atexit.register(sys.selfplay_entered.write)
+SelfplayStopped = sys.selfplay_entered.ended_by  # noqa: F811, as of the test file that was loaded first
 selfplay_enter = sys.selfplay_entered.begin
 selfplay_leave = sys.selfplay_entered.end

@@ -1,18 +1,14 @@
 """Calls of the program far from those of the tests: how they are made, and from which calls of the tests."""
 
 import ast
-import json
-import subprocess
-import sys
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
 from selfplay.oracle.behaviour.borrowed import helped, helper
 from selfplay.oracle.behaviour.call_probes import by_novelty, shape_of, varied_calls
 from selfplay.oracle.behaviour.call_source import target_of
-from selfplay.oracle.behaviour.traced_calls import _WATCHING, ENTERED_FILE, Entered, _watched, read_entered
+from selfplay.oracle.behaviour.traced_calls import Entered, _watched, read_entered
 
 SEEN = ("m.split('a; b', strip=True)", "m.split('x y z')", "m.Parser(3).parse(['a', 2], None)")
 
@@ -94,42 +90,6 @@ def test_a_decorator_that_cannot_be_written_hides_no_test() -> None:
     """Before 3.12, Python cannot write the f-string of this tree."""
     tree = ast.parse("@mark(f\"{x.replace('\xa0', ' ')}\")\ndef helper(): pass\n\ndef test_one(): pass\n")
     assert [function.name for function in _watched(tree)] == ["test_one"]
-
-
-LONG = """
-import shop
-
-def test_long():
-    selfplay_enter("test_long")
-    try:
-        shop.first(1)
-        for _ in range(200_000):
-            abs(-1)
-        shop.first(2)
-    finally:
-        selfplay_leave()
-
-def test_short():
-    selfplay_enter("test_short")
-    try:
-        shop.first(3)
-    finally:
-        selfplay_leave()
-"""
-
-
-def test_a_test_that_makes_many_calls_is_watched_up_to_a_point(tmp_path: Path) -> None:
-    """Each call is two events. Without an end the suite of more-itertools took more than its time, and nothing was
-    known of how any of its tests enter the program."""
-    (tmp_path / "shop.py").write_text("def first(x):\n    return x\n")
-    order = json.dumps({"root": str(tmp_path), "tests": ["test_shop.py"], "changed": {"shop.py": []}})
-    record = tmp_path / "record"
-    text = f"{LONG}\nSELFPLAY_ORDER = {order!r}\n{_WATCHING}\ntest_long()\ntest_short()\n"
-    file = tmp_path / "test_shop.py"
-    file.write_text(text.replace(ENTERED_FILE, str(record)))
-    subprocess.run([sys.executable, file], check=True, cwd=tmp_path, timeout=60)
-    calls = {call.rpartition(".")[2] for call, _ in read_entered(record.read_bytes()).calls}
-    assert calls == {"first(1)", "first(3)"}
 
 
 TESTS = """import pytest
