@@ -159,7 +159,8 @@ def shown(observation: Observation, output: str) -> str:
 
 class TokenConversation(Conversation):
     """A conversation in ids: the prompt of a turn is the tape so far. Observations are encoded once and appended,
-    answers are kept as they were sampled.
+    answers are kept as they were sampled, with their log-probabilities, as float32, and the first and last weight
+    version of each. An engine that saw other ids than the tape's begins a new segment (`tape.py`).
 
     An observation is cut three times: a command's output by its tool, in characters; to `observation_chars`; and here
     in tokens, so that an answer still fits. If even that is not enough, the episode ends as out of context."""

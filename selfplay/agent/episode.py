@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from selfplay.agent.actions import Budget, Call, Finish, Malformed, Observation, Stop, Turn, readable
-from selfplay.agent.toolset import COMMAND_SECONDS, ToolContext, ToolResult, Toolset
+from selfplay.agent.toolset import COMMAND_SECONDS, BadCall, ToolContext, ToolFailed, ToolResult, Toolset
 from selfplay.agent.trajectory import MALFORMED, Record, Step, Trajectory
 from selfplay.sandbox import Sandbox, SandboxLost
 from selfplay.sandbox.workers import Workers
@@ -184,7 +184,19 @@ class _Episode:
         self.equal = self.equal + 1 if same else 1
 
 
+def run_call(toolset: Toolset, call: Call, context: ToolContext) -> ToolResult:
+    """Run `call`. A wrong call or a failed tool is a result with `exit_code` 1, never an exception; a lost sandbox
+    is one."""
+    tool = toolset.find(call.tool)
+    if tool is None:
+        return ToolResult(toolset.no_tool(call.tool), 1, malformed=True)
+    try:
+        return tool.run(call.arguments, context)
+    except ToolFailed as error:
+        return ToolResult(f"{call.tool}: {error}", 1, malformed=isinstance(error, BadCall))
+
+
 def _timed(toolset: Toolset, call: Call, context: ToolContext) -> tuple[ToolResult, float]:
     """The tool's result, and its own wall seconds, without the wait for a thread."""
     started = time.monotonic()
-    return toolset.run(call, context), time.monotonic() - started
+    return run_call(toolset, call, context), time.monotonic() - started

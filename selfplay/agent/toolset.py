@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from selfplay.agent.actions import Call
 from selfplay.sandbox import Sandbox
 
 COMMAND_SECONDS = 120.0
@@ -123,17 +122,6 @@ class Toolset:
     def find(self, name: str) -> Tool | None:
         """The tool of this name."""
         return next((tool for tool in self.tools if tool.name == name), None)
-
-    def run(self, call: Call, context: ToolContext) -> ToolResult:
-        """Run `call`. A wrong call or a failed tool is a result with `exit_code` 1, never an exception; a lost sandbox
-        is one."""
-        tool = self.find(call.tool)
-        if tool is None:
-            return ToolResult(self.no_tool(call.tool), 1, malformed=True)
-        try:
-            return tool.run(call.arguments, context)
-        except ToolFailed as error:
-            return ToolResult(f"{call.tool}: {error}", 1, malformed=isinstance(error, BadCall))
 
     def no_tool(self, name: str) -> str:
         """The answer to a call of a tool that does not exist."""

@@ -9,7 +9,7 @@ from selfplay.curriculum.calibrations import calibration_of
 from selfplay.curriculum.stored_bugs import oracle_of, prepared_for, read_bug, task_of
 from selfplay.oracle.assurance import Weak
 from selfplay.oracle.errors import PredictionError
-from selfplay.oracle.grade import Grader
+from selfplay.oracle.grade import Grader, grade_without_running
 from selfplay.oracle.grades import Grade
 from selfplay.oracle.screening.prediction import MAX_BYTES
 from selfplay.oracle.task import Oracle, Task
@@ -37,6 +37,14 @@ def grader_of(bug: Gradable, backend: Backend, counterfactual: bool = True, weak
     """A calibrated grader for the bug. Raises `OracleError` for a bug that cannot be graded, and `SandboxError`."""
     known = calibration_of(bug.folder, backend, bug.task, bug.oracle, counterfactual=counterfactual)
     return Grader(bug.task, bug.oracle, Limits(), known, counterfactual, weak)
+
+
+def graded(
+    found: Gradable, prediction: bytes | str, backend: Backend, counterfactual: bool = True, weak: Weak = "count"
+) -> Grade:
+    """Grade a prediction. One that is refused by its text needs no calibration."""
+    refused = grade_without_running(found.task, prediction)
+    return refused or grader_of(found, backend, counterfactual, weak).grade(backend, prediction)
 
 
 def grade_file(
@@ -75,6 +83,6 @@ def grade_patch(
 
     def work() -> Grade:
         found = gradable(folder, prepared_for(folder, bug, backend, trust=trust))
-        return grader_of(found, backend, counterfactual, weak).grade(backend, patch)
+        return graded(found, patch, backend, counterfactual, weak)
 
     return again(work)

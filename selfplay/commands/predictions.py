@@ -17,7 +17,7 @@ from selfplay.artifact.decoding import parse_json, text_memory
 from selfplay.artifact.reading import UntrustedDataError, opened_named
 from selfplay.commands.checking import CheckWatcher
 from selfplay.commands.event_loop import in_parallel
-from selfplay.commands.grade import Gradable, gradable, grader_of
+from selfplay.commands.grade import gradable, graded
 from selfplay.curriculum.stored_bugs import bug_folders, prepared_for, read_bug
 from selfplay.curriculum.trust import NotTrusted, times
 from selfplay.curriculum.untrusted_sqlite import LARGER
@@ -26,7 +26,7 @@ from selfplay.export.names import bug_id_of
 from selfplay.formatting import count, shortened
 from selfplay.oracle.assurance import Weak
 from selfplay.oracle.errors import PredictionError
-from selfplay.oracle.grade import grade_without_running, safely
+from selfplay.oracle.grade import safely
 from selfplay.oracle.grades import Grade
 from selfplay.oracle.reasons import UNPLAYED, reason_in_words
 from selfplay.repository import Prepared
@@ -166,7 +166,7 @@ def grade_predictions(
         if isinstance(found, Grade):
             return found
         diff = predictions[bug]
-        return safely(lambda: _graded(gradable(folders[bug], found), diff, lease, how.counterfactual, how.weak))
+        return safely(lambda: graded(gradable(folders[bug], found), diff, lease, how.counterfactual, how.weak))
 
     with closing(in_parallel(prepared, work, how.workers, backend, _unplayed)) as results:
         yield from results
@@ -178,9 +178,9 @@ def grade_file_of_predictions(
     """Bug -> grade, sorted, for a file of predictions. Raises what `read_predictions` and `grade_predictions` raise."""
     predictions, grades = read_predictions(file), dict[str, Grade]()
     watcher.expect(len(predictions), "grading")
-    for bug, graded in grade_predictions(run, predictions, backend, how):
-        grades[bug] = graded
-        watcher.done(f"{bug}: {reason_in_words(graded.reason)}")
+    for bug, grade in grade_predictions(run, predictions, backend, how):
+        grades[bug] = grade
+        watcher.done(f"{bug}: {reason_in_words(grade.reason)}")
     return dict(sorted(grades.items()))
 
 
@@ -197,11 +197,6 @@ def _own_names(predictions: Mapping[str, str], bugs: Collection[str]) -> dict[st
 
 def _unplayed(bug: str, error: SelfplayError) -> Grade:
     return Grade(False, UNPLAYED, error.message)
-
-
-def _graded(ready: Gradable, prediction: str, lease: Backend, counterfactual: bool, weak: Weak) -> Grade:
-    refused = grade_without_running(ready.task, prediction)
-    return refused or grader_of(ready, lease, counterfactual, weak).grade(lease, prediction)
 
 
 def _prepared(folder: Path, known: dict[tuple[str, str], Prepared], backend: Backend, trust: bool) -> Prepared | Grade:

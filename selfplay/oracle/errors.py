@@ -1,4 +1,4 @@
-"""Errors of worlds and predictions. The reasons in a grade are values, in `grade.py`."""
+"""Errors of worlds and predictions. The reasons in a grade are values, in `reasons.py`."""
 
 from selfplay.errors import SelfplayError
 

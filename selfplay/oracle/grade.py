@@ -2,8 +2,9 @@
 
 Order: original, bug, weakening, (order 2: failed attempt), prediction; then the oracle's test files are restored; then
 script and parser run. Resolved means: every F2P and P2P id is present and passed, and no layer of the defence caught
-anything. docs/exploits.md describes what each layer can and cannot see. Deviation from the paper: it has no such
-defence.
+anything. Whether a grade is fully or weakly assured says `assurance.py`, what becomes of a weak one `grades.settled`,
+what a person has to look at (`suspect`) `new_code`. docs/exploits.md describes what each layer can and cannot see.
+Deviation from the paper: it has no such defence.
 """
 
 import logging

@@ -17,8 +17,8 @@ Judgement = Literal[
     "events", "test-files", "canaries", "witness", "consistency", "names", "behaviour", "counterfactual", "suspect"
 ]
 """Layers that are the reason of a grade when they catch something; `REASONS` says who is to blame then."""
-Doubt = Literal["coverage", "differential", "scope", "parts"]
-"""Layers that catch nothing: they only say how well a grade is assured."""
+Doubt = Literal["scope", "differential", "coverage", "parts"]
+"""Layers that catch nothing: they only say how well a grade is assured. In the order in which they judge."""
 LayerName = Precondition | Judgement | Doubt
 
 

@@ -7,9 +7,10 @@ apply` inside the sandbox, outside any repository: inside a repository, git sile
 Both the checks' workbench and the oracle's trials use this engine.
 
 A lost sandbox, or a process killed in it, says nothing about the code that ran: the loss is raised, and the caller
-plays again: a loop over jobs by `rollout/retries.py`, one grade by `sandbox/retry.py`. Only here a loss can become a
-verdict: a limit counts if it is exceeded again in a fresh sandbox; a kill of script or parser counts if it happens at
-each of four tries while an idle program survives as long in the same place (`sandbox/kill_detection.py`).
+plays again: a loop over jobs by `rollout/retries.py`, one grade by `sandbox/retry.py`. For a run of tests, only here a
+loss can become a verdict: a limit counts if it is exceeded again in a fresh sandbox; a kill of script or parser counts
+if it happens at each of four tries while an idle program survives as long in the same place
+(`sandbox/kill_detection.py`).
 """
 
 import time

@@ -6,13 +6,14 @@ from typing import Any
 import pytest
 
 from selfplay.agent import Call
+from selfplay.agent.episode import run_call
 from selfplay.agent.tools import SSR_TOOLS
 from selfplay.agent.toolset import OBSERVATION_CHARS, ToolContext, ToolResult
 from selfplay.sandbox import Sandbox
 
 
 def used(sandbox: Sandbox, tool: str, hand_in: tuple[str, ...] = (), **arguments: Any) -> ToolResult:
-    return SSR_TOOLS.run(Call(tool, arguments), ToolContext(sandbox, 100.0, hand_in))
+    return run_call(SSR_TOOLS, Call(tool, arguments), ToolContext(sandbox, 100.0, hand_in))
 
 
 def test_a_path_too_long_to_look_at_is_not_submitted(sandbox: Sandbox) -> None:

@@ -4,7 +4,6 @@ import json
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from copied_runs import copy_of
@@ -91,16 +90,15 @@ def test_one_of_ten_thousand_touches_no_other(
     ids = [f"bug {number} é'\n" for number in range(10_000)]
     broken = {ids[number]: error for number, error in ERRORS.items()}
 
-    def grade(lease: Backend, bug: str) -> Grade:
+    def grade(found: object, bug: str, *_: object) -> Grade:
         if bug in broken:
             raise broken[bug]
         return Grade(True, "resolved", "")
 
     monkeypatch.setattr(predictions, "bug_folders", lambda run: [tmp_path / bug for bug in ids])
     monkeypatch.setattr(predictions, "_prepared", lambda folder, *_: folder)
-    monkeypatch.setattr(predictions, "gradable", lambda folder, prepared: SimpleNamespace(task=None))
-    monkeypatch.setattr(predictions, "grade_without_running", lambda task, prediction: None)
-    monkeypatch.setattr(predictions, "grader_of", lambda *_: SimpleNamespace(grade=grade))
+    monkeypatch.setattr(predictions, "gradable", lambda folder, prepared: None)
+    monkeypatch.setattr(predictions, "graded", grade)
     found = dict(grade_predictions(tmp_path, {bug: bug for bug in ids}, backend, GradingOptions(workers=2)))
     reasons = Counter(grade.reason for grade in found.values())
     assert reasons == {"resolved": 10_000 - len(ERRORS), "error": 4, "cannot-be-graded": 2}

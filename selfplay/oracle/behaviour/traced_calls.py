@@ -23,9 +23,7 @@ from selfplay.untrusted_json import AnswerError, answer
 
 _BEFORE = ("setUp", "setUpClass", "asyncSetUp", "setup_method", "setup_class", "setup_function", "setup_module")
 ENTERED_FILE = "/tmp/selfplay-entered"
-_WATCHING = "\n\n".join(
-    inside.text(name) for name in ("selfplay_functions.py", "selfplay_written.py", "selfplay_entered.py")
-)
+_WATCHING = "\n\n".join(inside.text(f"selfplay_{name}.py") for name in ("functions", "written", "calls", "entered"))
 
 
 @dataclass(frozen=True)
