@@ -10,6 +10,7 @@ MEASURED: dict[str, tuple[str, ...]] = {
     "commands": ("commands.source_list",),
     "export": ("export.repository_name",),
     "importers": ("importers.task_of", "importers.summary", "importers.decided"),
+    "oracle/new_code": ("oracle.new_powers",),
     "oracle/rewriting": ("oracle.renamed", "oracle.with_name"),
     "patches": ("patches.",),
     "report/html": ("report.diff_value", "report.clean_text", "report.runs"),

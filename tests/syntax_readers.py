@@ -7,6 +7,7 @@ from selfplay.believable import BelievableRules, faults
 from selfplay.importers.r2e_runs import decided, summary
 from selfplay.importers.rows import DatasetRow, ImportRefused
 from selfplay.importers.tasks import task_of
+from selfplay.oracle.new_code.suspicious_apis import may_be_loaded, new_data, new_powers
 from selfplay.report.html.diffs import clean_text, diff_value
 from selfplay.report.html.highlight import runs
 from selfplay.scripted.tree_sitter.cases import cases
@@ -60,6 +61,11 @@ def imported(text: str) -> object:
         return refusal
 
 
+def newly_used(text: str) -> object:
+    files = {"a.py": text}
+    return new_powers({}, files, {}), new_data({}, files, {}), may_be_loaded("a.py", files)
+
+
 def logged(text: str) -> object:
     try:
         return summary(f"=== short test summary info ===\nPASSED a\n{text}", "before")
@@ -93,6 +99,7 @@ ONE_BY_ONE: dict[str, Reader] = {
 READERS: dict[str, Reader] = {
     **{f"syntax and tree_sitter, {language}": uncached(all_of_a_tree, language, True) for language in FRAMES},
     **{f"believable.faults, {language}": believed(language) for language in SUFFIXES},
+    "oracle.new_powers": newly_used,
     "importers.task_of": imported,
     "importers.summary": logged,
     "importers.decided": both_logs,

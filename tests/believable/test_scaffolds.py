@@ -128,6 +128,7 @@ def test_a_number_that_is_handed_on_cannot_be_set_there() -> None:
     assert scaffolds(text, text.replace("    if comma:\n        shift = -2\n", "")) == ["f no longer sets shift"]
 
 
+@pytest.mark.slow
 def test_a_long_text_costs_in_proportion() -> None:
     """Loops in loops in functions in functions, with a long body; and five thousand functions."""
     deep = "".join(f"{' ' * at}{'def f(a):' if at % 2 else 'for b in a:'}\n" for at in range(1, 90))

@@ -59,6 +59,7 @@ def test_texts_of_random_pieces() -> None:
         read("".join(draw.choices(PIECES, k=draw.randint(1, 12))))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", WHOLE)
 def test_neither_a_file_nor_an_override_raises_anything_else(tmp_path: Path, text: str) -> None:
     (tmp_path / "a.yaml").write_bytes(text.encode("utf-8", "surrogatepass"))

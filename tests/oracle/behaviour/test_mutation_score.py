@@ -45,6 +45,7 @@ LOADED = loading()
 """
 
 
+@pytest.mark.slow
 def test_each_mutant_is_told_with_the_calls_that_show_it(tmp_path: Path) -> None:
     """The second raises where nothing says what is right. The third ends its process, the fourth is stopped; the
     seventh cannot be stopped, and holds up none of the others. The sixth changes nothing. The eighth leaves a process.

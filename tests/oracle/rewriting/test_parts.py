@@ -126,6 +126,7 @@ def test_what_is_no_python_has_no_parts() -> None:
     assert with_parts("def f(:\n", Lines(), NOTHING, NAMES, 1) is None and expressions_of("def f(:\n") == NOTHING
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("expression", [
     "f'" + "{x}" * 3000 + "'", " + ".join("x" * 4000), "[" + ", ".join("x" * 20_000) + "]", " and ".join("x" * 5000),
     "x" + ".a(1)" * 200, "x" + "".join(f".a({'y' * 5000})" for _ in range(200)),

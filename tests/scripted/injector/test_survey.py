@@ -146,6 +146,7 @@ def test_a_suite_that_takes_too_long_under_coverage(
     assert not (tmp_path / "surveys").exists()
 
 
+@pytest.mark.slow
 def test_a_suite_that_cannot_run_under_coverage(layer: Layer, backend: Backend, tmp_path: Path) -> None:
     prepared = layer({"tests/test_end.py": "import os\ndef test_it():\n    os._exit(3)\n"})
     with pytest.raises(SurveyFailed, match="cannot be run under coverage") as failed:

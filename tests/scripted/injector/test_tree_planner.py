@@ -106,6 +106,7 @@ def test_a_removal_leaves_out_special_cases_first(tmp_path: Path) -> None:
         assert change.what == "removed a condition" and "if item < 0" not in (change.after or ""), change.after
 
 
+@pytest.mark.slow
 def test_episodes_on_a_small_repository_do_not_all_end_at_its_longest_function(tmp_path: Path) -> None:
     guard = "\tif a[{n}] < 0 {{\n{body}\t}}\n"
     code = "package shop\n"
