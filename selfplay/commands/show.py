@@ -15,8 +15,9 @@ from selfplay.artifact.files import FILE_NAMES
 from selfplay.curriculum import CurriculumError, read_pool
 from selfplay.curriculum.attempts import ATTEMPT_FILE
 from selfplay.curriculum.calibrations import CALIBRATION_FILE
+from selfplay.curriculum.solving import solves
 from selfplay.curriculum.stored_bugs import load_own, read_attempt
-from selfplay.curriculum.summary import read_summary, solves, summarise
+from selfplay.curriculum.summary import read_summary, summarise
 from selfplay.curriculum.untrusted_sqlite import OWN_FILES
 from selfplay.loop.metrics import METRICS, read_history
 from selfplay.plain_text import shown

@@ -90,6 +90,7 @@ def _attempt(task: SolverKey, outcome: SolverOutcome, played: PlayFigures, playe
             changed_lines=outcome.changed_lines,
             left_out=outcome.left_out,
             assurance=outcome.assurance,
+            weaknesses=outcome.weaknesses,
             player=player,
         ),
     )

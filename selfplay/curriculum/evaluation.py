@@ -14,7 +14,7 @@ from typing import Any
 from selfplay.artifact import Bug
 from selfplay.curriculum.open_pool import read_pool
 from selfplay.curriculum.records import Attempt, CurriculumError
-from selfplay.curriculum.summary import solves
+from selfplay.curriculum.solving import solves
 from selfplay.formatting import count, listed
 from selfplay.rl.credit.estimates import Estimate, difference, estimate, pass_at_k
 

@@ -76,13 +76,14 @@ class StoredEpisodeFigures(PlayFigures):
 
 class AttemptFigures(PlayFigures):
     """The figures of an attempt. `left_out`: changed paths that were not graded; `player`: the policy's own name;
-    `assurance`: set if it passed every layer."""
+    `assurance`: set if it passed every layer; `weaknesses`: why it is weak."""
 
     grading_seconds: Seconds = 0.0
     changed_lines: Count | None = None
     player: str = ""
     left_out: tuple[str, ...] = ()
     assurance: Literal["", "full", "weak"] = ""
+    weaknesses: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

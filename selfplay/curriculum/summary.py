@@ -17,9 +17,10 @@ from selfplay.artifact.files import write_atomically
 from selfplay.artifact.reading import MIB, MissingError, UntrustedDataError, existing_folder, read_below
 from selfplay.curriculum.ends import common_reasons
 from selfplay.curriculum.imports import imported_row
-from selfplay.curriculum.quality import shape, share, solve_rates, spread
-from selfplay.curriculum.records import Attempt, CurriculumError, EpisodeRecord
+from selfplay.curriculum.quality import shape, share, spread
+from selfplay.curriculum.records import CurriculumError, EpisodeRecord
 from selfplay.curriculum.repositories import repository_rows
+from selfplay.curriculum.solving import Solves, solves, solving
 from selfplay.curriculum.store import Curriculum
 from selfplay.oracle.leak_audit.audit import AuditState
 from selfplay.plain_text import decode
@@ -98,7 +99,7 @@ def summarise(pool: Curriculum) -> dict[str, Any]:
             "unplayed": pool.lost.unplayed(),
         },
         "quality": _quality(pool, submitted),
-        "solving": _solving(pool, attempts),
+        "solving": solving(pool, attempts),
     }
 
 
@@ -158,48 +159,6 @@ def _original(pool: Curriculum, path: str) -> str | None:
         return decode(read_below(pool.folder, path, MOST_SOURCE))
     except UntrustedDataError:
         return None
-
-
-Solves = dict[str, dict[str, int]]
-"""Policy -> the numbers of its attempts at one bug and of the resolved ones."""
-
-
-def solves(attempts: Iterable[Attempt]) -> dict[str, Solves]:
-    """Bug -> how often each policy solved it."""
-    found: dict[str, Solves] = {}
-    for attempt in attempts:
-        own = found.setdefault(attempt.bug, {}).setdefault(attempt.policy, {"resolved": 0, "attempts": 0})
-        own["resolved"] += attempt.resolved
-        own["attempts"] += 1
-    return found
-
-
-def _solving(pool: Curriculum, every: Iterable[Attempt]) -> dict[str, Any]:
-    """Policy -> its solve rates, for first-order and second-order bugs separately, and why attempts were not
-    resolved."""
-    every_bug = pool.bugs()
-    known, children = {bug.id for bug in every_bug}, {bug.id for bug in every_bug if bug.order > 1}
-    attempts = [attempt for attempt in every if attempt.bug in known]
-    found: dict[str, Any] = {}
-    for policy in sorted({attempt.policy for attempt in attempts}):
-        own = [attempt for attempt in attempts if attempt.policy == policy]
-        found[policy] = {
-            "order_1": solve_rates(_counts(attempt for attempt in own if attempt.bug not in children)),
-            "order_2": solve_rates(_counts(attempt for attempt in own if attempt.bug in children)),
-            "reasons": dict(Counter(attempt.reason for attempt in own)),
-            "assurance": dict(Counter(one.figures.assurance for one in own if one.figures.assurance)),
-            "seconds": spread([round(attempt.figures.seconds, 2) for attempt in own]),
-        }
-    return found
-
-
-def _counts(attempts: Iterable[Attempt]) -> dict[str, tuple[int, int]]:
-    """Bug -> (resolved, attempts)."""
-    found: dict[str, tuple[int, int]] = {}
-    for attempt in attempts:
-        solved, count = found.get(attempt.bug, (0, 0))
-        found[attempt.bug] = (solved + attempt.resolved, count + 1)
-    return found
 
 
 def _row(bug: Bug, episode: EpisodeRecord, solved: Solves) -> dict[str, Any]:

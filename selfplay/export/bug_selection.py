@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from selfplay.artifact import Bug
 from selfplay.curriculum import CurriculumError
-from selfplay.curriculum.summary import Solves
+from selfplay.curriculum.solving import Solves
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from pathlib import Path
 from selfplay import patches
 from selfplay.artifact import Artifact, ArtifactError, Bug
 from selfplay.curriculum import Curriculum, CurriculumError, read_pool
+from selfplay.curriculum.solving import Solves, solves
 from selfplay.curriculum.stored_bugs import is_tree, original_of, read_attempt, read_bug
-from selfplay.curriculum.summary import Solves, solves
 from selfplay.errors import SelfplayError
 from selfplay.export.bug_selection import BugSelection
 from selfplay.export.compose_diffs import undoing

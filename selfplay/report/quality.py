@@ -1,5 +1,6 @@
 """The figures of a curriculum for people: how good its bugs are, and who solved how many of them."""
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,7 +11,7 @@ from selfplay.formatting import count, tally
 from selfplay.report.tables import safe
 
 NO_BUGS = "no bugs to tell of"
-MEASURED = ("worlds searched for leaks", "gold patch resolved", "untouched world resolved")
+MEASURED = ("worlds searched for leaks", "gold patch resolved", "untouched world resolved", "weakly assured grades")
 """The figures that imported tasks also have."""
 
 
@@ -42,6 +43,7 @@ def quality_table(quality: Mapping[str, Any], solving: Mapping[str, Any], made: 
         ("worlds searched for leaks", _leaks(quality)),
         ("gold patch resolved", _control(solving, "gold")),
         ("untouched world resolved", _control(solving, "empty")),
+        ("weakly assured grades", _weak(solving)),
         ("second-order bugs", _second_order(quality["second_order"])),
     ):
         if made or name in MEASURED:
@@ -79,6 +81,20 @@ def _control(solving: Mapping[str, Any], name: str) -> str:
     rates = [solving[name][order] for order in ("order_1", "order_2")]
     resolved, attempts = sum(r["resolved"] for r in rates), sum(r["attempts"] for r in rates)
     return f"{resolved} of {attempts}, on {count(sum(r['bugs'] for r in rates), 'bug')}"
+
+
+def _weak(solving: Mapping[str, Any]) -> str:
+    """How many attempts that passed every layer are weakly assured, and which layers could show nothing."""
+    passed, weak, layers = 0, 0, Counter[str]()
+    for found in solving.values():
+        states = found.get("assurance", {})  # earlier summaries lack it
+        passed, weak = passed + sum(states.values()), weak + states.get("weak", 0)
+        layers.update(found.get("weak_layers", {}))
+    if not passed:
+        return "no attempt passed every layer"
+    return f"{weak} of {passed}" + (
+        f": {', '.join(f'{name} {n}' for name, n in layers.most_common())}" if layers else ""
+    )
 
 
 def _second_order(found: Mapping[str, Any]) -> str:

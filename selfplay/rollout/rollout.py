@@ -69,7 +69,7 @@ class InjectorOutcome:
 class SolverOutcome:
     """The outcome of an attempt. `diff`: what was graded; `left_out`: changed paths that were not graded; `reason` and
     `detail` come from the grade; `changed_lines`: None where the diff cannot be read; `assurance`: full or weak, if it
-    passed every layer."""
+    passed every layer; `weaknesses`: why it is weak."""
 
     resolved: bool
     reason: str
@@ -81,6 +81,7 @@ class SolverOutcome:
     grading_seconds: float = 0.0
     changed_lines: int | None = None
     assurance: Literal["", "full", "weak"] = ""
+    weaknesses: tuple[str, ...] = ()
 
 
 K = TypeVar("K", InjectorKey, SolverKey)

@@ -110,4 +110,5 @@ def solver_outcome(grade: Grade, diff: str, seconds: float, left_out: tuple[str,
         grade.seconds,
         changed,
         assurance(grade),
+        grade.weaknesses,
     )

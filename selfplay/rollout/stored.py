@@ -77,6 +77,7 @@ class StoredSolverOutcome(_KeepsUnknown):
     grading_seconds: float = 0.0
     changed_lines: int | None = None
     assurance: Literal["", "full", "weak"] = ""
+    weaknesses: tuple[str, ...] = ()
 
 
 class InjectorHeader(_KeepsUnknown):

@@ -61,7 +61,10 @@ def test_a_model_plants_a_bug_in_any_language(selfplay: Any, tmp_path: Path, lan
     solved = selfplay("solve", out, "--attempts", 1, "--policy", "gold", "--json")
     assert solved.code == 0, solved.err
     assert solved.json["solving"]["gold"]["reasons"] == {"resolved": 1}
-    assert solved.json["solving"]["gold"]["assurance"] == {"weak": 1}
+    found = solved.json["solving"]["gold"]
+    assert found["assurance"] == {"weak": 1} and found["weak_layers"]
+    (layer, *_) = found["weak_layers"]
+    assert f"1 of 1: {layer} 1" in " ".join(selfplay("show", out).out.split())
 
 
 @pytest.mark.slow

@@ -4,11 +4,11 @@ import json
 from pathlib import Path
 
 from curriculum.stored_results import result
+from rich.console import Console
 
-from selfplay.curriculum import (
-    open_curriculum,
-)
+from selfplay.curriculum import Attempt, AttemptFigures, open_curriculum
 from selfplay.curriculum.summary import summarise, write_summary
+from selfplay.report.quality import quality_report
 
 
 def test_the_summary_counts_by_hand(tmp_path: Path) -> None:
@@ -32,6 +32,25 @@ def test_the_summary_counts_by_hand(tmp_path: Path) -> None:
     }  # fmt: skip
     write_summary(tmp_path, summary)
     assert json.loads((tmp_path / "summary.json").read_text()) == summary
+
+
+def test_why_grades_are_weak_is_counted_by_layer(tmp_path: Path) -> None:
+    weak = AttemptFigures(assurance="weak", weaknesses=("parts: 2 of 3 lines", "coverage: did not run"))
+    with open_curriculum(tmp_path) as pool:
+        pool.episodes.store(result(0))
+        pool.episodes.take(1)
+        for number, figures in enumerate((weak, weak, AttemptFigures(assurance="full"), AttemptFigures())):
+            pool.attempts.add(Attempt("b.0", "searcher", number, True, "resolved", "", "", figures))
+        summary = summarise(pool)
+        stored = [one.figures.weaknesses for one in pool.attempts.all()]
+    assert stored == [weak.weaknesses, weak.weaknesses, (), ()]
+    found = summary["solving"]["searcher"]
+    assert found["assurance"] == {"weak": 2, "full": 1} and found["weak_layers"] == {"parts": 2, "coverage": 2}
+    console = Console(width=120, color_system=None)
+    with console.capture() as captured:
+        console.print(quality_report(summary))
+    (line,) = [line for line in captured.get().splitlines() if "weakly assured grades" in line]
+    assert "2 of 3: parts 2, coverage 2" in line
 
 
 def test_an_empty_pool_has_a_summary(tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ from selfplay.artifact.reading import UntrustedDataError, existing_folder
 from selfplay.curriculum import Attempt, Curriculum, CurriculumError, EpisodeRecord
 from selfplay.curriculum.attempts import attempt_trajectory
 from selfplay.curriculum.crediting import ENDING, injection_name
+from selfplay.curriculum.solving import Solves
 from selfplay.curriculum.stored_bugs import read_attempt, read_bug
-from selfplay.curriculum.summary import Solves
 from selfplay.report.html.diffs import clean, clean_text, diff_value
 from selfplay.report.page import recorded_verdicts
 from selfplay.rollout.controls import CONTROLS
@@ -110,6 +110,7 @@ def attempt_value(pool: Curriculum, attempt: Attempt) -> dict[str, Any]:
     return {
         "policy": clean(attempt.policy), "number": attempt.number, "resolved": attempt.resolved,
         "reason": clean(attempt.reason), "detail": clean(attempt.detail), "assurance": figures.assurance,
+        "weaknesses": [clean(one) for one in figures.weaknesses],
         "seconds": round(figures.seconds, 2), "grading": round(figures.grading_seconds, 2), "calls": figures.calls,
         "finish": clean(figures.finish), "episode": episode_name(attempt), "diff": diff_value(diff),
         **({"problem": problem} if problem else {}),

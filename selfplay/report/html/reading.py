@@ -13,7 +13,8 @@ from selfplay.agent.trajectory_file import load as load_trajectory
 from selfplay.artifact import Bug
 from selfplay.artifact.reading import UntrustedDataError, listed_below
 from selfplay.curriculum import Attempt, Curriculum, EpisodeRecord
-from selfplay.curriculum.summary import read_summary, solves
+from selfplay.curriculum.solving import solves
+from selfplay.curriculum.summary import read_summary
 from selfplay.errors import SelfplayError
 from selfplay.loop.metrics import read_history
 from selfplay.report.html import figures

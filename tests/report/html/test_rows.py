@@ -7,7 +7,7 @@ import pytest
 from report.made_runs import bug, made_run
 
 from selfplay.curriculum import Attempt, EpisodeRecord, StoredEpisodeFigures, open_curriculum, read_pool
-from selfplay.curriculum.summary import solves
+from selfplay.curriculum.solving import solves
 from selfplay.report.html.bugs import bug_detail, solve_rate
 from selfplay.report.html.building import _in_turn
 from selfplay.report.html.diffs import diff_value

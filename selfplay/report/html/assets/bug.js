@@ -28,7 +28,7 @@ function attempt(one) {
   const box = h("details", { class: "attempt" }, head);
   box.addEventListener("toggle", () => {
     if (!box.open || box.children.length > 1) return;
-    box.append(h("p", {}, one.detail || said, one.problem && ` (${one.problem})`), episode && h("p", {}, h("a", { href: `#/episode/${encodeURIComponent(one.episode)}` }, "The episode, step by step")), diffView(one.diff, ["broken", "attempted repair"]));
+    box.append(h("p", {}, one.detail || said, one.problem && ` (${one.problem})`), episode && h("p", {}, h("a", { href: `#/episode/${encodeURIComponent(one.episode)}` }, "The episode, step by step")), one.weaknesses.length > 0 && h("p", {}, `Weakly assured: ${one.weaknesses.join("; ")}.`), diffView(one.diff, ["broken", "attempted repair"]));
   });
   return h("li", {}, box);
 }
