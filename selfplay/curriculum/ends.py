@@ -23,8 +23,9 @@ def common_reasons(episodes: Iterable[EpisodeRecord]) -> dict[str, int]:
 
 
 def told(ends: Mapping[str, int], most: int = MOST) -> str:
-    """`nothing is left (6 times); too few tests fail (once)`."""
-    return "; ".join(f"{why} ({_times(number)})" for why, number in list(ends.items())[:most])
+    """`nothing is left (6 times); too few tests fail (once)`; without brackets behind brackets."""
+    found = [(why, _times(number)) for why, number in list(ends.items())[:most]]
+    return "; ".join(f"{why}, {times}" if why.endswith(")") else f"{why} ({times})" for why, times in found)
 
 
 def told_of(episodes: Sequence[EpisodeRecord]) -> str:

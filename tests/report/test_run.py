@@ -8,6 +8,7 @@ import pytest
 from rich.console import Console
 
 from selfplay.curriculum import EpisodeRecord, StoredEpisodeFigures, open_curriculum
+from selfplay.curriculum.ends import told
 from selfplay.curriculum.summary import summarise
 from selfplay.report.run import run_page
 
@@ -50,6 +51,9 @@ def test_a_run_without_a_bug_is_told_in_words(summary: dict[str, Any]) -> None:
     assert "0 of 2 bugs (enough bugs) in runs/x" in text and "suite: 1 test in 1 file, 0.3 s a run" in text
     said = "why not more: of 5 episodes 3 gave up, 2 failed a check (by check: 2 inverse mutation)"
     assert f"{said}: nothing is left to change (3 times)" in text
+    assert (
+        told({"none of 8 tries: too long (8)": 1, "gone": 2}) == "none of 8 tries: too long (8), once; gone (2 times)"
+    )
     assert "took" not in text
 
 
