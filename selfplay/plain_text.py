@@ -55,11 +55,11 @@ def syntax_tree(text: str | bytes, mode: str = "exec") -> Any:
     """`ast.parse`, one thread at a time: CPython 3.11 counts recursion for all threads together, and fails with a
     SystemError when two threads parse at once. Raises `ValueError`, or `SyntaxError`, also when the code is nested too
     deeply for the parser, or holds a name of too many parts."""
-    _refuse_other_alphabets(text)
-    _refuse_long_names(text)
+    read = _as_python_reads(text) if isinstance(text, bytes) else text
+    _refuse_long_names(read)
     with _PARSING:
         try:
-            return ast.parse(text, mode=mode)
+            return ast.parse(read, mode=mode)
         except (MemoryError, RecursionError) as error:
             raise SyntaxError("the code is nested too deeply") from error
 
@@ -75,20 +75,32 @@ def symbol_table(text: str) -> symtable.SymbolTable:
             raise SyntaxError("the code is nested too deeply") from error
 
 
-def _refuse_other_alphabets(text: str | bytes) -> None:
-    """Raises `SyntaxError` for bytes in an encoding in which ASCII is not ASCII (utf-7, unicode_escape, EBCDIC): what
-    is looked for in their text would not be found in them."""
-    if isinstance(text, bytes):
-        name = codecs.lookup(detect_encoding(BytesIO(text).readline)[0]).name
-        if not _KEEPS_ASCII.fullmatch(name):
-            raise SyntaxError(f"the encoding {name[:40]} is not read")
+def _as_python_reads(data: bytes) -> str:
+    """A source as characters, of which alone all is said and parsed: a text's own word of its encoding counts no more.
+    Line ends become `\\n` first, since Python looks for that word in lines that a CR ends, too.
+
+    Raises `SyntaxError` for an encoding in which ASCII is not ASCII (utf-7, unicode_escape, EBCDIC), and for bytes that
+    are not in theirs."""
+    data = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    name = codecs.lookup(detect_encoding(BytesIO(data).readline)[0]).name
+    if not _KEEPS_ASCII.fullmatch(name):
+        raise SyntaxError(f"the encoding {name[:40]} is not read")
+    try:
+        return data.decode(name)
+    except UnicodeDecodeError as error:
+        raise SyntaxError(f"it is no text in {name[:40]}") from error
 
 
-def _refuse_long_names(text: str | bytes) -> None:
-    """Raises `SyntaxError`. In bytes of an encoding that keeps ASCII, dots and blanks are those of ASCII, and every
-    other byte may be part of a name. A lone CR ends a line, too."""
-    data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
-    read = data.translate(_LETTERS).decode("ascii").replace("\r\n", "\n").replace("\r", "\n")
+def _refuse_long_names(text: str) -> None:
+    """Raises `SyntaxError`. Dots and blanks are those of ASCII, and every other character may be part of a name. A lone
+    CR ends a line, too."""
+    read = (
+        text.encode("utf-8", "surrogatepass")
+        .translate(_LETTERS)
+        .decode("ascii")
+        .replace("\r\n", "\n")
+        .replace("\r", "\n")
+    )
     if read.count(".") >= MOST_PARTS and _DOTTED.search(read):
         raise SyntaxError(f"a name has more than {MOST_PARTS} parts")
 

@@ -1,5 +1,7 @@
 """Text of a stranger: what is parsed, and what is shown."""
 
+import ast
+
 import pytest
 
 from selfplay.plain_text import symbol_table, syntax_tree, told
@@ -33,6 +35,32 @@ def test_an_encoding_in_which_ascii_is_not_ascii_is_not_read(encoding: str) -> N
     """With utf-7 a dot may be `+AC4-`: 90 kB of such a name took 300 MB."""
     with pytest.raises(SyntaxError, match=r"the encoding .* is not read|unknown encoding|encoding problem"):
         syntax_tree(f"# coding: {encoding}\nimport a+AC4-b\n".encode())
+
+
+@pytest.mark.parametrize("before", ["\r", "\f\r", "# one\r", "\r\n", " \r"], ids=repr)
+def test_the_encoding_is_looked_for_where_python_looks(before: str) -> None:
+    """A lone CR ends a line for Python's parser, and none for `tokenize.detect_encoding`."""
+    source = f"{before}# coding: utf-7\rimport a+AC4-b\r".encode()
+    assert ast.parse(source).body[0].names[0].name == "a.b"  # type: ignore[attr-defined]
+    with pytest.raises(SyntaxError, match="the encoding utf-7 is not read"):
+        syntax_tree(source)
+
+
+@pytest.mark.parametrize(
+    ("encoding", "letter"),
+    [("gbk", "\u4e02"), ("gb18030", "\u4e02"), ("cp932", "\u30bd"), ("big5", "\u529f"), ("cp949", "\uac02")],
+)
+def test_a_letter_whose_second_byte_is_a_sign_of_ascii_is_part_of_a_name(encoding: str, letter: str) -> None:
+    names = ".".join([letter] * 300)
+    with pytest.raises(SyntaxError, match="a name has more than 200 parts"):
+        syntax_tree(f"# coding: {encoding}\nimport {names}\n".encode(encoding))
+    assert len(syntax_tree(f"# coding: {encoding}\n{letter} = 1\n".encode(encoding)).body) == 1
+
+
+@pytest.mark.parametrize("encoding", ["mac_arabic", "mac_farsi"])
+def test_a_dot_of_another_byte_is_a_dot(encoding: str) -> None:
+    with pytest.raises(SyntaxError, match="a name has more than 200 parts"):
+        syntax_tree(f"# coding: {encoding}\nimport ".encode() + b"\xae".join([b"a"] * 300) + b"\n")
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "latin-1", "cp1252", "euc-jp", "koi8-r", "shift_jis", "gb18030"])

@@ -20,10 +20,12 @@ from selfplay.curriculum.untrusted_sqlite import LEDGER, harden, within
 from selfplay.loop.errors import TrainingError
 from selfplay.loop.schedule import Injected
 from selfplay.loop.step_record import StepRecord
-from selfplay.untrusted_json import answer, json_value
+from selfplay.untrusted_json import answer, count_values, json_value
 
 NAME = LEDGER
 VERSION = 2
+MOST_VALUES = 2_000_000
+"""Of all steps together, each of which has some eighty."""
 OTHER = "Is it damaged? Another --out begins anew."
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS settings (name TEXT PRIMARY KEY, value TEXT NOT NULL);
@@ -80,10 +82,28 @@ class Ledger:
         row = self._db.execute("SELECT value FROM settings WHERE name = ?", (name,)).fetchone()
         return None if row is None else _read(row[0])
 
+    def names(self, name: str) -> list[str] | None:
+        """A setting that is a list of names, or None. Raises `ValueError` for anything else."""
+        found = self.recorded(name)
+        if found is not None and not (isinstance(found, list) and all(isinstance(one, str) for one in found)):
+            raise ValueError(f"{name} is no list of names")
+        return found
+
+    def steps_finished(self) -> int:
+        """How many steps are finished."""
+        counted = self._db.execute("SELECT COUNT(*) FROM steps WHERE figures IS NOT NULL").fetchone()
+        return int(counted[0])
+
     def finished(self) -> list[StepRecord]:
-        """The finished steps, in order."""
+        """The finished steps, in order. Raises `ValueError` for a ledger of more values than any run writes."""
         rows = self._db.execute("SELECT figures FROM steps WHERE figures IS NOT NULL ORDER BY step")
-        return [_record(text) for (text,) in rows]
+        found, values = list[StepRecord](), 0
+        for (text,) in rows:
+            values += count_values(text.encode("utf-8", "replace"))
+            if values > MOST_VALUES:
+                raise ValueError(f"its steps hold more than {MOST_VALUES:,} values")
+            found.append(_record(text))
+        return found
 
     def newest(self, count: int) -> list[StepRecord]:
         """The last `count` finished steps, in order."""

@@ -16,6 +16,7 @@ from selfplay.patches.outside import Outside
 from selfplay.patches.parse import ANY_INDEX, INDEX, content, extended_header, parse
 from selfplay.patches.quoting import name_line, quote
 from selfplay.patches.sides import Sides, git_sides, plain_sides, stripped
+from selfplay.plain_text import shown
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,10 @@ def read(text: str, there: Callable[[str], bool] | None = None) -> Dialect:
             outside.pass_over(lines, len(found))
     outside.check(len(found))
     if not found:
-        raise PatchError(f"{text.strip()[:80]!r} is not part of a git diff", "Hand in what `git diff --binary` prints.")
+        raise PatchError(
+            f"'{shown(' '.join(text.strip()[:80].split()))}' is not part of a git diff",
+            "Hand in what `git diff --binary` prints.",
+        )
     level = common_level([section.sides for section in found], there)
     made = "".join(_written(section, level, there) for section in found)
     return Dialect(made, parse(made), (*outside.notes(), *_notes(found, level)))

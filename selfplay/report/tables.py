@@ -121,7 +121,8 @@ def grade_table(title: str, grade: Grade) -> RenderableType:
     said = [safe(f"note: {note}") for note in grade.notes]
     if grade.left_out:
         said.append(safe(f"left out: {listed(f'{path} ({why})' for path, why in grade.left_out)}"))
-    return Group(table, *said, Text.assemble(end, safe(f": {reason_in_words(grade.reason)}: {grade.detail}{cost}")))
+    why = grade.detail if grade.resolved else f"{reason_in_words(grade.reason)}: {grade.detail}"
+    return Group(table, *said, Text.assemble(end, safe(f": {why}{cost}")))
 
 
 def grades_table(grades: Mapping[str, Grade]) -> RenderableType:

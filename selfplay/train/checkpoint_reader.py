@@ -49,6 +49,13 @@ DESCRIPTIONS = frozenset(
 """What the objects of a description are."""
 
 
+OTHERS = frozenset(
+    one[0] for one in (pickle.EMPTY_SET, pickle.ADDITEMS, pickle.FROZENSET, pickle.NEWOBJ_EX, pickle.INST, pickle.OBJ,
+                       pickle.EXT1, pickle.EXT2, pickle.EXT4, pickle.PERSID, pickle.BINPERSID, pickle.BYTEARRAY8)
+)  # fmt: skip
+"""Steps of pickle that no description takes."""
+
+
 class DescriptionReader(FileSystemReader):
     """A checkpoint in a folder. `files`: the names that its tensors may lie in."""
 
@@ -61,9 +68,11 @@ class DescriptionReader(FileSystemReader):
         found = _Descriptions(io.BytesIO(read_below(self._folder, METADATA, MOST_METADATA))).load()
         if not isinstance(found, Metadata) or not isinstance(found.storage_data, dict):
             raise ValueError(f"{METADATA} describes no checkpoint")
-        strange = {str(getattr(one, "relative_path", one)) for one in found.storage_data.values()} - self._files
-        if strange:
-            raise ValueError(f"{METADATA} names {sorted(strange)[0][:100]!r}, which is no file of the checkpoint")
+        for one in found.storage_data.values():
+            path = getattr(one, "relative_path", None)
+            if not isinstance(path, str) or path not in self._files:
+                named = path[:100] if isinstance(path, str) else type(path).__name__
+                raise ValueError(f"{METADATA} names {named!r}, which is no file of the checkpoint")
         return found
 
 
@@ -77,12 +86,16 @@ class ValuesAsData(DefaultLoadPlanner):
         super().load_bytes(read_item, plain)
 
 
+def _refuse_step(reader: Any) -> None:
+    raise ValueError(f"{METADATA} takes a step of pickle that no description takes")
+
+
 class _Descriptions(pickle._Unpickler):  # Python's own, whose steps can be looked at
     """Builds torch's descriptions. What a pickle names is this process's own class or function, and a step of pickle
     sets attributes of whatever is on its stack: here of a new description, and of nothing else."""
 
     stack: list[Any]
-    dispatch: ClassVar[dict[int, Any]] = dict(pickle._Unpickler.dispatch)
+    dispatch: ClassVar[dict[int, Any]] = {**pickle._Unpickler.dispatch, **dict.fromkeys(OTHERS, _refuse_step)}
 
     def load_build(self) -> None:
         state, built = self.stack[-1], self.stack[-2]
@@ -91,6 +104,52 @@ class _Descriptions(pickle._Unpickler):  # Python's own, whose steps can be look
         super().load_build()  # type: ignore[misc]  # typeshed does not list the steps
 
     dispatch[pickle.BUILD[0]] = load_build
+
+    def load_setitem(self) -> None:
+        self._key(self.stack[-2])
+        super().load_setitem()  # type: ignore[misc]
+
+    dispatch[pickle.SETITEM[0]] = load_setitem
+
+    def load_setitems(self) -> None:
+        for key in self.stack[::2]:  # what stands above the mark
+            self._key(key)
+        super().load_setitems()  # type: ignore[misc]
+
+    dispatch[pickle.SETITEMS[0]] = load_setitems
+
+    def load_reduce(self) -> None:
+        self._arguments(self.stack[-1])
+        super().load_reduce()  # type: ignore[misc]
+
+    dispatch[pickle.REDUCE[0]] = load_reduce
+
+    def load_newobj(self) -> None:
+        self._arguments(self.stack[-1])
+        super().load_newobj()  # type: ignore[misc]
+
+    dispatch[pickle.NEWOBJ[0]] = load_newobj
+
+    @staticmethod
+    def _key(key: Any) -> None:
+        """Refuses a key whose hash may take for ever, as that of a tuple which holds one tuple twice, and so on."""
+        if type(key) is MetadataIndex:
+            plain = type(key.fqn) is str and type(key.index) in (int, type(None))
+            plain = plain and (key.offset is None or type(key.offset) is torch.Size)
+        else:
+            plain = type(key) in (str, int)
+        if not plain:
+            raise ValueError(f"{METADATA} has a {type(key).__name__[:60]} as a key, as no description has")
+
+    @staticmethod
+    def _arguments(given: Any) -> None:
+        """Refuses arguments that no description is made of."""
+        for one in given if type(given) is tuple else (None,):
+            numbers = type(one) in (list, tuple) and all(type(number) is int for number in one)
+            if type(one) not in (str, int) and not numbers:
+                raise ValueError(
+                    f"{METADATA} makes something of a {type(one).__name__[:60]}, as no description is made"
+                )
 
     def find_class(self, module: str, name: str) -> Any:
         if (module, name) in KNOWN:

@@ -1,5 +1,6 @@
 """The state a killed run goes on from: a step keeps its plan, settings bind, a stranger's file is refused."""
 
+import json
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -70,6 +71,33 @@ def test_a_damaged_step_is_named(tmp_path: Path, figures: str) -> None:
     planned_with(tmp_path, "figures", figures)
     with pytest.raises(TrainingError, match=NAME), open_ledger(tmp_path) as ledger:
         ledger.finished()
+
+
+def test_a_ledger_of_more_values_than_any_run_writes_is_refused(tmp_path: Path) -> None:
+    """Of 42 MB of empty lists a gigabyte was made."""
+    with open_ledger(tmp_path):
+        pass
+    with sqlite3.connect(tmp_path / NAME) as database:
+        text = json.dumps({"x": [[]] * 240_000})
+        rows = [(step, text) for step in range(9)]
+        database.executemany("INSERT INTO steps VALUES (?, 1, '[]', '[]', ?)", rows)
+    with (
+        pytest.raises(TrainingError, match="its steps hold more than 2,000,000 values"),
+        open_ledger(tmp_path) as ledger,
+    ):
+        assert ledger.steps_finished() == 9
+        ledger.finished()
+
+
+@pytest.mark.parametrize("value", ["3", '"x"', "[1]", "[[]]", '{"a": 1}'])
+def test_names_that_are_none_are_refused(tmp_path: Path, value: str) -> None:
+    with open_ledger(tmp_path) as ledger:
+        ledger.settle({"only": ["a", "b"], "all": None})
+        assert ledger.names("only") == ["a", "b"] and ledger.names("all") is None is ledger.names("none")
+    with sqlite3.connect(tmp_path / NAME) as database:
+        database.execute("UPDATE settings SET value = ? WHERE name = 'only'", (value,))
+    with pytest.raises(TrainingError, match="only is no list of names"), open_ledger(tmp_path) as ledger:
+        ledger.names("only")
 
 
 def test_settings_bind(tmp_path: Path) -> None:

@@ -52,7 +52,7 @@ class AttemptChoice:
     def _olds(self) -> Set[str]:
         """The bugs that may be drawn: all, or those that the run names and their second-order bugs. The new ones of an
         unfinished step are its own until then."""
-        named: list[str] | None = self.ledger.recorded(ONLY)
+        named = self.ledger.names(ONLY)
         if named is None:
             return self.pool.orders().keys() - made(self.pool, self.ledger.open_injections()).keys()
         return {*named, *(bug for bug, root in self.pool.attempts.roots().items() if root in named)}

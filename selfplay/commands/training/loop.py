@@ -82,7 +82,7 @@ class Training:
     async def run(self) -> None:
         """Play and learn until the last step is finished."""
         await self.engines.sync(self.learner)
-        first, config = len(self.ledger.finished()), self.config
+        first, config = self.ledger.steps_finished(), self.config
         await pipelined(first, config.steps, config.staleness, self._played, self._learned)
         await self.learner.write()
 

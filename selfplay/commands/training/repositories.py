@@ -52,10 +52,10 @@ def prepared_sources(
             if len(orders) == 1 or of_the_pool:
                 raise
             why = record_failure(pool, order.source, error)
-            ledger.bench(order.source, len(ledger.finished()), None, why)
+            ledger.bench(order.source, ledger.steps_finished(), None, why)
             watcher.say(f"{order.source} is benched: {why}")
     if not found:
-        raise _all_benched(ledger.benched(len(ledger.finished())))
+        raise _all_benched(ledger.benched(ledger.steps_finished()))
     return found
 
 

@@ -180,6 +180,34 @@ def test_a_strangers_checkpoint_changes_nothing_of_this_process(tmp_path: Path, 
     assert not hasattr(built, "changed_by_a_pickle")
 
 
+SAME_TWICE = b"X\x01\0\0\0x2\x86" + b"2\x86" * 39
+"""A tuple that holds one tuple twice, which holds one twice, and so on: its hash and its text take 2**40 steps."""
+OF_METADATA = b"ctorch.distributed.checkpoint.metadata\n"
+BOMBS = {
+    "as a key": b"}" + SAME_TWICE + b"Ns.",
+    "as a key with others": b"}(" + SAME_TWICE + b"Nu.",
+    "in a key": b"}" + OF_METADATA + b"MetadataIndex\n)\x81}(X\x03\0\0\0fqn" + SAME_TWICE + b"ubNs.",
+    "in a set": b"(" + SAME_TWICE + b"\x91.",
+    "as an argument": OF_METADATA + b"_MEM_FORMAT_ENCODING\n" + SAME_TWICE + b"\x85R.",
+    "as a file": OF_METADATA + b"Metadata\n)\x81}(X\x0c\0\0\0storage_data}X\x01\0\0\0k"
+    + b"ctorch.distributed.checkpoint.filesystem\n_StorageInfo\n)\x81}X\x0d\0\0\0relative_path"
+    + SAME_TWICE + b"sbsub.",
+}  # fmt: skip
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("place", BOMBS)
+def test_a_description_that_takes_for_ever_is_refused(tmp_path: Path, place: str) -> None:
+    """In one step of Python that no interrupt ends."""
+    saved = checkpoint.save(train(learner(), 1), tmp_path / "run", {"at": 1})
+    (saved / ".metadata").write_bytes(data := b"\x80\x04" + BOMBS[place])
+    about = json.loads((saved / checkpoint.ABOUT).read_text())
+    about["files"][".metadata"] = len(data)
+    (saved / checkpoint.ABOUT).write_text(json.dumps(about))
+    with pytest.raises(TrainError, match=r"as a key|no description|no file of the checkpoint"):
+        checkpoint.resume(learner(), tmp_path / "run")
+
+
 @pytest.mark.parametrize(
     "wrong", [{"step": "1"}, {"position": None}, {"position": [1]}, {"model": 3}, {"config": [1]}], ids=str
 )

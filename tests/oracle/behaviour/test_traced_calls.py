@@ -79,15 +79,36 @@ def test_a_test_that_takes_too_long_is_ended(tmp_path: Path) -> None:
     assert read_entered((tmp_path / "record").read_bytes()).stopped == ("test_endless_a", "test_endless_b")
 
 
+def watched(folder: Path, text: str, *options: str) -> str:
+    """What pytest says of a watched test file, `test_a.py`."""
+    task: Any = SimpleNamespace(artifact=SimpleNamespace(test_files=["test_a.py"], bug_inject=""), world=World())
+    source = watching(task, text).replace(ENTERED_FILE, str(folder / "record"))
+    (folder / "test_a.py").write_text(source)
+    asked = [sys.executable, "-m", "pytest", "-q", *options, folder]
+    return subprocess.run(asked, capture_output=True, text=True, timeout=100).stdout
+
+
 @pytest.mark.slow
 def test_where_the_alarm_is_taken_nothing_is_ended(tmp_path: Path) -> None:
-    """As by pytest's plugin for time limits."""
-    task: Any = SimpleNamespace(artifact=SimpleNamespace(test_files=["test_a.py"], bug_inject=""), world=World())
-    text = "import signal\nsignal.signal(signal.SIGALRM, lambda *given: None)\n"
-    text += watching(task, "def test_long():\n    import time\n    time.sleep(3.5)\n").replace(
-        ENTERED_FILE, str(tmp_path / "record")
-    )
-    (tmp_path / "test_a.py").write_text(f"{text}\ntest_long()\n")
-    began = time.monotonic()
-    subprocess.run([sys.executable, tmp_path / "test_a.py"], check=True, timeout=60)
-    assert time.monotonic() - began > 3.4 and read_entered((tmp_path / "record").read_bytes()).stopped == ()
+    """As by pytest's plugin for time limits, which takes it for each test."""
+    said = watched(tmp_path, "def test_long():\n    import time\n    time.sleep(3.5)\n", "--timeout=60")
+    assert "1 passed" in said and read_entered((tmp_path / "record").read_bytes()).stopped == ()
+
+
+SUB_TESTS = """
+import unittest
+
+class TestParts(unittest.TestCase):
+    def test_parts(self):
+        for n in (1, 2, 3):
+            with self.subTest(n):
+                if n == 1:
+                    self.skipTest("not here")
+                self.assertEqual(n, 3)
+        open(PLACE, "w").close()
+"""
+
+
+def test_a_sub_test_that_skips_or_fails_ends_no_loop(tmp_path: Path) -> None:
+    assert "1 passed" in watched(tmp_path, SUB_TESTS.replace("PLACE", repr(str(tmp_path / "reached"))))
+    assert (tmp_path / "reached").exists()
