@@ -134,6 +134,23 @@ def listed_below(root: Path, *names: str, most: int = MOST_ENTRIES) -> list[str]
     return sorted(found)
 
 
+def refuse_strange_below(root: Path, most: int = MOST_ENTRIES) -> None:
+    """Raises `UntrustedDataError` unless all below `root` is regular files and folders, `most` at most: what is written
+    into a folder that somebody shared would else be written where
+    a link of it leads. `root` may be absent, or a link."""
+    found, folders = 0, [root] if root.exists() else []
+    while folders:
+        with os.scandir(folders.pop()) as entries:
+            for entry in entries:
+                found += 1
+                if found > most:
+                    raise UntrustedDataError(f"{root} holds more than {most} files")
+                if entry.is_dir(follow_symlinks=False):
+                    folders.append(Path(entry.path))
+                elif not entry.is_file(follow_symlinks=False):
+                    raise UntrustedDataError(f"{entry.path} is not a regular file", LINKS)
+
+
 def _open_below(folder: Path, parts: list[str]) -> int:
     """A descriptor of the file, reached through no link below the folder."""
     at = _folder_opened(folder, parts[:-1])

@@ -77,7 +77,7 @@ def run_curriculum(order: Order, backend: Backend, watcher: CurriculumWatcher) -
         try:
             if not chances.why_not:
                 order = planned(order, pool, chances, watcher.say)
-                watcher.expect(order.bugs, "making bugs", pool.episodes.count(order.source))
+                watcher.expect(order.bugs, "making bugs", min(order.bugs, pool.episodes.count(order.source)))
                 reason = runner.run(played(order, pool, repository, backend, player, watcher, meter))
         except SelfplayError as error:
             reason = error.message

@@ -14,6 +14,7 @@ from typing import Any, Literal, Protocol
 
 from selfplay.agent.chat_format import ChatFormat
 from selfplay.artifact.files import write_atomically
+from selfplay.artifact.reading import refuse_strange_below
 from selfplay.commands.asked_roles import BOTH, asked_roles
 from selfplay.commands.result_folder import finished
 from selfplay.commands.sources import lesson_sources, model_files
@@ -73,6 +74,7 @@ def sft(order: SftOrder, watcher: SftWatcher) -> dict[str, Any]:
     """Train, write the model, and return the summary. A finished run is not repeated.
 
     Raises `SelfplayError` for errors that the user can mend."""
+    refuse_strange_below(order.out)
     settings = {**_settings(order), "episodes": lesson_sources(order.runs), "model_files": model_files(order.model)}
     done = finished(order.out / SUMMARY, settings, "run", TrainError)
     if done is not None:

@@ -233,7 +233,8 @@ async def solve_pool(
     attempted."""
     bugs = await ready_bugs(run, pool, wanted, say or watcher.say)
     jobs = missing(run, pool, bugs, attempts)
-    watcher.expect(len(jobs), f"attempting {count(len(bugs), 'bug')}")
+    every = attempts * len(bugs)
+    watcher.expect(every, f"attempting {count(len(bugs), 'bug')}", every - len(jobs))
     control = control_named(run.policy)
     places = run.workers.count if control else run.player.episodes or run.workers.count
     await play_attempts(run, pool, jobs, AttemptPlay(places, control), watcher.attempt, watcher.say)

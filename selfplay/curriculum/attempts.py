@@ -14,6 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from selfplay.artifact import Artifact, Bug, save, save_bug
+from selfplay.artifact.bug import is_bug_id
 from selfplay.artifact.decoding import parse_json
 from selfplay.artifact.files import write_atomically
 from selfplay.artifact.reading import MIB, MissingError, UntrustedDataError, ensured_folder, read_below
@@ -47,7 +48,10 @@ class Attempts:
     # -- attempts ----------------------------------------------------------------------------------------------
 
     def add(self, attempt: Attempt) -> None:
-        """Store a finished attempt; one that is already there is left as it is."""
+        """Store a finished attempt; one that is already there is left as it is. Raises `CurriculumError` for a name
+        that is no bug's: files are named after it."""
+        if not is_bug_id(attempt.bug):
+            raise CurriculumError(f"{attempt.bug[:80]!r} is not a bug's name", "Nothing was stored.")
         key = (attempt.bug, attempt.policy, attempt.number)
         if self._db.execute("SELECT 1 FROM attempts WHERE (bug, policy, number) = (?, ?, ?)", key).fetchone():
             return

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
+from selfplay.artifact.bug import is_bug_id
 from selfplay.curriculum.database_errors import hint, said
 from selfplay.curriculum.records import CurriculumError
 from selfplay.curriculum.untrusted_schema import refuse_other_tables
@@ -118,7 +119,7 @@ class Ledger:
                 (step, version, json.dumps(injections)),
             )
         row = self._db.execute("SELECT version, injections, attempts FROM steps WHERE step = ?", (step,)).fetchone()
-        attempts = None if row[2] is None else answer(Attempted, row[2].encode())
+        attempts = None if row[2] is None else _attempted(row[2])
         return Planned(step, int(row[0]), answer(Injected, row[1].encode()), attempts)
 
     def planned(self, step: int) -> bool:
@@ -146,7 +147,7 @@ class Ledger:
     def open_attempts(self) -> Attempted:
         """The attempts of unfinished steps, made or not."""
         rows = self._db.execute("SELECT attempts FROM steps WHERE attempts IS NOT NULL AND figures IS NULL")
-        return [one for (text,) in rows.fetchall() for one in answer(Attempted, text.encode())]
+        return [one for (text,) in rows.fetchall() for one in _attempted(text)]
 
     def bench(self, repository: str, step: int, until: int | None, reason: str) -> None:
         """Do not draw a repository from `step` until before `until`; None: as long as it cannot be used."""
@@ -175,6 +176,15 @@ class Ledger:
         """Record a finished step."""
         with self._db:
             self._db.execute("UPDATE steps SET figures = ? WHERE step = ?", (json.dumps(record), record["number"]))
+
+
+def _attempted(text: str) -> Attempted:
+    """The attempts of a plan: a bug's name is part of the names of files. Raises `ValueError` for one that is none."""
+    found = answer(Attempted, text.encode())
+    for bug, _ in found:
+        if not is_bug_id(bug):
+            raise ValueError(f"a plan names {bug[:80]!r}, which is no bug")
+    return found
 
 
 def _record(text: str) -> StepRecord:

@@ -73,6 +73,8 @@ class DescriptionReader(FileSystemReader):
             if not isinstance(path, str) or path not in self._files:
                 named = path[:100] if isinstance(path, str) else type(path).__name__
                 raise ValueError(f"{METADATA} names {named!r}, which is no file of the checkpoint")
+            if getattr(one, "transform_descriptors", None):
+                raise ValueError(f"{METADATA} says that a file is packed, which none of ours is")
         return found
 
 

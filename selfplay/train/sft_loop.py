@@ -5,6 +5,7 @@ a resumed run sees the same batches. It keeps the best epoch and those after it,
 epoch.
 """
 
+import json
 import random
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,6 +20,7 @@ from selfplay.train import checkpoint
 from selfplay.train.errors import TrainError
 from selfplay.train.packing import Example
 from selfplay.train.step import StepFigures, Tokens, Trainer
+from selfplay.untrusted_json import answer
 
 
 @dataclass(frozen=True)
@@ -67,8 +69,9 @@ class Tuned:
         return self.before is not None and (self.best.held_out or 0.0) > self.before
 
     @classmethod
-    def read(cls, position: Mapping[str, Any]) -> "Tuned":
-        return cls(**{**position, "epochs": [Epoch(**epoch) for epoch in position["epochs"]]})
+    def read(cls, position: Any) -> "Tuned":
+        """Raises `ValueError` for what no run stores."""
+        return answer(cls, json.dumps(position).encode())
 
 
 Report = Callable[[Tuned, StepFigures], None]
@@ -150,10 +153,20 @@ def _resumed(trainer: Trainer, folder: Path, kind: Mapping[str, Any]) -> Tuned |
         return None
     newest = max(found, key=lambda path: (int(path.name.removeprefix("step-")), path.parent.name == "epochs"))
     position = checkpoint.load(trainer, newest)
+    known = position.get("kind")
+    if not isinstance(known, dict):
+        raise _nowhere(newest, "it does not say of which run it is")
     for name in kind:
-        if position["kind"].get(name) != kind[name]:
+        if known.get(name) != kind[name]:
             raise TrainError(
-                f"{folder} holds a run with another {name}: {position['kind'].get(name)}, not {kind[name]}",
+                f"{folder} holds a run with another {name}: {known.get(name)}, not {kind[name]}",
                 "Give the same options to resume it, or another --out.",
             )
-    return Tuned.read(position["tuned"])
+    try:
+        return Tuned.read(position.get("tuned"))
+    except ValueError as error:
+        raise _nowhere(newest, str(error)) from error
+
+
+def _nowhere(checkpoint: Path, why: str) -> TrainError:
+    return TrainError(f"{checkpoint} is not where a run can go on: {why}", "Remove it, or give another --out.")

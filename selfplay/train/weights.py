@@ -9,6 +9,7 @@ from torch import Tensor
 from torch.distributed.tensor import DTensor
 from transformers import AutoConfig, AutoTokenizer
 
+from selfplay.artifact.reading import UntrustedDataError, refuse_strange_below
 from selfplay.train import lora
 from selfplay.train.model import Precision, Scorer, first_rank
 
@@ -58,6 +59,10 @@ def write_model(scorer: Scorer, folder: Path, source: str | Path, dtype: torch.d
     """`save_model`, with the tokenizer of `source`: what `--policy transformers:FOLDER` opens; adapters once more in
     `adapter/`. The settings are written last, so that a half-written folder does not count as a model. Raises
     `OSError`."""
+    try:
+        refuse_strange_below(folder)
+    except UntrustedDataError as error:
+        raise OSError(error.message) from error
     made, first = folder / ".new-model", first_rank()
     adapters = adapter(scorer)
     try:

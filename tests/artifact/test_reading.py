@@ -14,6 +14,7 @@ from selfplay.artifact.reading import (
     listed_below,
     read_below,
     read_named,
+    refuse_strange_below,
 )
 
 
@@ -104,6 +105,21 @@ def test_folders_are_folders(run: Path, tmp_path: Path) -> None:
         with pytest.raises(UntrustedDataError, match="is not a folder"):
             ensured_folder(run, *names, "new")
     assert ensured_folder(run, "attempts", "b.1").is_dir() and not (tmp_path / "new").exists()
+
+
+def test_a_folder_to_write_in_holds_files_and_folders_alone(run: Path, tmp_path: Path) -> None:
+    refuse_strange_below(run)
+    refuse_strange_below(run / "none")
+    (tmp_path / "named").symlink_to(run)
+    refuse_strange_below(tmp_path / "named")  # what the user names may be a link
+    with pytest.raises(UntrustedDataError, match="holds more than 1 files"):
+        refuse_strange_below(run, most=1)
+    (run / "bugs" / "deep").mkdir()
+    for make in (lambda path: path.symlink_to(tmp_path), os.mkfifo):
+        make(run / "bugs" / "deep" / "strange")
+        with pytest.raises(UntrustedDataError, match="strange is not a regular file"):
+            refuse_strange_below(run)
+        (run / "bugs" / "deep" / "strange").unlink()
 
 
 def test_a_folder_is_listed_up_to_a_bound(run: Path) -> None:

@@ -3,12 +3,17 @@
 import json
 from pathlib import Path
 
+import pytest
 from curriculum.stored_results import result
 from rich.console import Console
 
-from selfplay.curriculum import Attempt, AttemptFigures, open_curriculum
+from selfplay.agent import Trajectory
+from selfplay.agent.actions import Finish
+from selfplay.commands.storing import store_attempt
+from selfplay.curriculum import Attempt, AttemptFigures, CurriculumError, open_curriculum
 from selfplay.curriculum.summary import summarise, write_summary
 from selfplay.report.quality import quality_report
+from selfplay.rollout.rollout import Rollout, SolverKey, SolverOutcome
 
 
 def test_the_summary_counts_by_hand(tmp_path: Path) -> None:
@@ -51,6 +56,20 @@ def test_why_grades_are_weak_is_counted_by_layer(tmp_path: Path) -> None:
         console.print(quality_report(summary))
     (line,) = [line for line in captured.get().splitlines() if "weakly assured grades" in line]
     assert "2 of 3: parts 2, coverage 2" in line
+
+
+@pytest.mark.parametrize("bug", ["../x", "/tmp/x", "a/b"])
+def test_an_attempt_at_what_is_no_bug_is_not_stored(tmp_path: Path, bug: str) -> None:
+    with open_curriculum(tmp_path / "run") as pool:
+        with pytest.raises(CurriculumError, match="is not a bug's name"):
+            pool.attempts.add(Attempt(bug, "p", 0, True, "resolved", "", "", AttemptFigures()))
+        task = SolverKey(bug, "p", 0, 0)
+        played = Rollout(
+            Trajectory("solver", "p", Finish.SUBMITTED), task, SolverOutcome(True, "resolved", "", "", 0.0)
+        )
+        with pytest.raises(CurriculumError, match="is not a bug's name"):
+            store_attempt(pool, played)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["run"]
 
 
 def test_an_empty_pool_has_a_summary(tmp_path: Path) -> None:

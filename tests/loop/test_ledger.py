@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from selfplay.loop.errors import TrainingError
-from selfplay.loop.ledger import NAME, SCHEMA, VERSION, Planned, open_ledger
+from selfplay.loop.ledger import NAME, SCHEMA, VERSION, Ledger, Planned, open_ledger
 from selfplay.loop.step_record import Phases, StepRecord
 
 PLAN = [("r", 4), ("r", 5)]
@@ -167,6 +167,15 @@ def test_a_value_of_another_type_is_named(tmp_path: Path, column: str, value: ob
     planned_with(tmp_path, column, value)
     with pytest.raises(TrainingError, match=rf"a value in steps.{column} that is no {kind}"), open_ledger(tmp_path):
         pass
+
+
+@pytest.mark.parametrize("bug", ["../../elsewhere/x", "/tmp/x", "a/b", "", ".."])
+def test_a_plan_that_names_no_bug_is_refused(tmp_path: Path, bug: str) -> None:
+    """Files are named after it: trajectories were written, and folders made, wherever it led."""
+    planned_with(tmp_path, "attempts", json.dumps([["shop.1", 0], [bug, 0]]))
+    for read in (Ledger.open_attempts, lambda ledger: ledger.begin(0, 0, PLAN)):
+        with pytest.raises(TrainingError, match="which is no bug"), open_ledger(tmp_path) as ledger:
+            read(ledger)
 
 
 @pytest.mark.parametrize("attempts", [3.5, "3", "[1]", "[[1, 2]]", "{}", "["], ids=str)

@@ -166,7 +166,7 @@ async def _trained(
             store=store,
             opponent=opponent,
         )
-        watcher.expect(config.steps - ledger.steps_finished(), "training")
+        watcher.expect(config.steps, "training", ledger.steps_finished())
         with seen as stepped:
             await training.run()
 

@@ -10,6 +10,7 @@ from selfplay.loop.config import TrainConfig
 from selfplay.loop.errors import TrainingError
 from selfplay.policies.broadcast import WeightGroup, joined
 from selfplay.policies.rendezvous import Fact, Rendezvous
+from selfplay.train.errors import TrainError
 from selfplay.train.model import Scorer, first_rank
 from selfplay.train.weights import engine_shapes, engine_weights, written_dtype
 from selfplay.update.batch.crediting import Credited
@@ -44,7 +45,7 @@ class Learner:
 
         Raises `StepRefused` for a loss or gradient that is not finite, `TrainError` if nothing can be written."""
         if self._position.get("step") == step:
-            return cast(UpdateFigures, dict(self._position["figures"]))  # from a checkpoint of this run
+            return _figures(self._position.get("figures"))  # from a checkpoint of this run
         try:
             figures = self._policy.update(rollouts, self.config.recipe).figures()
         except NothingToLearn as error:
@@ -110,3 +111,11 @@ class Learner:
     @property
     def _dtype(self) -> Any:
         return written_dtype(self.config.model, "fp32")
+
+
+def _figures(stored: Any) -> UpdateFigures:
+    """The figures of an update, as a checkpoint holds them. Raises `TrainError` for anything else."""
+    shaped = isinstance(stored, dict) and isinstance(stored.get("rollouts"), dict)
+    if not shaped or not isinstance(stored.get("step"), dict | None):
+        raise TrainError("the newest checkpoint does not hold the figures of its update", "Remove its folder.")
+    return cast(UpdateFigures, dict(stored))

@@ -15,6 +15,7 @@ import torch
 from models.update.conftest import tiny_folder
 from safetensors.torch import load_file
 
+from selfplay.artifact.reading import UntrustedDataError
 from selfplay.commands import sft as command
 from selfplay.commands import sft_training
 from selfplay.commands.sft import SftOrder, sft, split
@@ -22,7 +23,7 @@ from selfplay.sft.sequences import Lecture
 from selfplay.train.errors import TrainError
 from selfplay.train.packing import Example
 from selfplay.train.step import Trainer
-from selfplay.train.weights import written_dtype
+from selfplay.train.weights import write_model, written_dtype
 
 SILENT = SimpleNamespace(say=lambda line: None, expect=lambda total, doing: None, done=lambda line: None)
 
@@ -53,6 +54,21 @@ def test_bugs_are_held_out_and_not_lessons() -> None:
     assert (
         split(found("jihgfedcba"), order)[1] and {e.name[-1] for e in split(found("jihgfedcba"), order)[1]} == bugs[1]
     )
+
+
+@pytest.mark.parametrize("name", [".new-model", "adapter", "checkpoints/within", "config.json"])
+def test_a_result_is_not_written_through_a_link(tmp_path: Path, name: str) -> None:
+    """Of a folder that somebody shared: all files of the folder behind `.new-model` were moved into the result."""
+    mine, out = tmp_path / "mine", tmp_path / "out"
+    mine.mkdir()
+    (mine / "id_rsa").write_text("secret")
+    (out / name).parent.mkdir(parents=True)
+    (out / name).symlink_to(mine)
+    with pytest.raises(UntrustedDataError, match="is not a regular file"):
+        sft(SftOrder((tmp_path / "run",), "model", out), SILENT)  # type: ignore[arg-type]
+    with pytest.raises(OSError, match="is not a regular file"):
+        write_model(SimpleNamespace(), out, "model")  # type: ignore[arg-type]
+    assert [path.name for path in mine.iterdir()] == ["id_rsa"]
 
 
 def test_one_bug_cannot_be_split() -> None:

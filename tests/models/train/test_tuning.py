@@ -7,6 +7,7 @@ import pytest
 import torch
 from tiny_models import VOCABULARY, tiny_llama, uneven
 
+from selfplay.train import checkpoint
 from selfplay.train.errors import TrainError
 from selfplay.train.model import ModelOptions, scorer_of
 from selfplay.train.packing import Example
@@ -86,6 +87,20 @@ def test_another_run_in_the_folder_is_not_resumed(tmp_path: Path) -> None:
     tune(learner(), TRAINING, [], TuneOptions(epochs=1), tmp_path, {"lr": 1})
     with pytest.raises(TrainError, match="holds a run with another lr: 1, not 2"):
         tune(learner(), TRAINING, [], TuneOptions(epochs=2), tmp_path, {"lr": 2})
+
+
+@pytest.mark.parametrize(
+    "position",
+    [
+        {}, {"kind": 3}, {"kind": {}}, {"kind": {}, "tuned": 3}, {"kind": {}, "tuned": {"epochs": [3]}},
+        {"kind": {}, "tuned": {"epochs": [], "batch": "x", "loss": 0.0, "tokens": 0, "before": None}},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_a_place_to_go_on_from_that_is_none_is_refused(tmp_path: Path, position: dict[str, object]) -> None:
+    checkpoint.save(learner(), tmp_path / "epochs", position)
+    with pytest.raises(TrainError, match="is not where a run can go on"):
+        tune(learner(), [counting(3, "a")], [], TuneOptions(epochs=1), tmp_path, {})
 
 
 def test_a_best_epoch_that_is_worse_than_the_model_that_was_given_is_known(tmp_path: Path) -> None:

@@ -43,7 +43,7 @@ def test_bytes_that_are_no_text_are_kept() -> None:
         (DIFF.replace(b"a/a.py", b"/a.py").replace(b"b/a.py", b"/a.py"), "malformed", "touches '/a.py'"),
         (DIFF.replace(b"\n", b"\r\n", 4), "malformed", "mixes CRLF and LF"),
         (b"Sorry, I could not fix it.\n", "malformed", "not part of a git diff"),
-        (b"\xff\xfe\x00it", "malformed", r"'\xff\xfe\x00it' is not part of a git diff"),
+        (b"\xff\xfe it", "malformed", r"'\\xff\\xfe it' is not part of a git diff"),
         (DIFF[:-8], "malformed", "shorter than its header"),
     ],
 )
