@@ -23,6 +23,11 @@ _DOTTED = re.compile(rf"(?<![\w.])\.*+(?:\w++{_GAP}\.{_GAP}){{{MOST_PARTS}}}")
 the parse ends: 200 kB take 10 GB."""
 
 
+MOST_SOURCE = 1 << 20
+"""Characters of a source that is parsed: a tree may take a thousand bytes for each."""
+MOST_FIELDS = 30_000
+"""The most braces beside f-strings: CPython 3.11 joins the parts of one in time that grows with their square."""
+_F_STRING = re.compile(r"""\b[rR]?[fF][rR]?['"]""")
 _KEEPS_ASCII = re.compile(
     r"utf-8(-sig)?|ascii|iso8859-\d+|cp125\d|cp874|cp932|cp949|cp950|koi8-[rut]|mac-\w+|euc_\w+|gbk|gb2312|gb18030"
     r"|big5\w*|shift_jis\w*|tis-620"
@@ -55,8 +60,12 @@ def syntax_tree(text: str | bytes, mode: str = "exec") -> Any:
     """`ast.parse`, one thread at a time: CPython 3.11 counts recursion for all threads together, and fails with a
     SystemError when two threads parse at once. Raises `ValueError`, or `SyntaxError`, also when the code is nested too
     deeply for the parser, or holds a name of too many parts."""
+    if len(text) > MOST_SOURCE:
+        raise SyntaxError(f"it has more than {MOST_SOURCE} characters")
     read = _as_python_reads(text) if isinstance(text, bytes) else text
     _refuse_long_names(read)
+    if read.count("{") > MOST_FIELDS and _F_STRING.search(read):
+        raise SyntaxError(f"it has f-strings and more than {MOST_FIELDS} braces")
     with _PARSING:
         try:
             return ast.parse(read, mode=mode)

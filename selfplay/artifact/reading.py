@@ -90,9 +90,11 @@ def opened_named(path: Path, most: int) -> Iterator[IO[bytes]]:
 
 def existing_folder(root: Path, *names: str) -> Path | None:
     """The folder `root/names...`; None if it is absent. Raises `UntrustedDataError` for a link or a file in its
-    place."""
+    place, and for a name that is a path."""
     place = root
     for name in names:
+        if name in ("", ".", "..") or "/" in name:
+            raise UntrustedDataError(f"{name[:80]!r} is not a name of a folder in {root}")
         place /= name
         try:
             mode = place.lstat().st_mode

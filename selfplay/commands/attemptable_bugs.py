@@ -1,7 +1,9 @@
 """Which bugs of a run may be attempted: undamaged bugs whose leak audit found nothing."""
 
 import contextlib
+from pathlib import Path
 
+from selfplay.artifact.reading import existing_folder
 from selfplay.commands.limited_lines import LimitedLines
 from selfplay.curriculum import Curriculum
 from selfplay.errors import SelfplayError
@@ -24,7 +26,7 @@ async def ready_bugs(run: SolverRun, pool: Curriculum, wanted: frozenset[str] | 
             few(f"{bug.id} is left out: it was planted in {bug.source}, another repository of this pool")
             continue
         try:
-            found.append(make_ready(pool.folder / "bugs" / bug.id, run.prepared))
+            found.append(make_ready(_folder(pool, bug.id), run.prepared))
         except (SelfplayError, ValueError) as error:
             few(f"{bug.id} is left out: {error}")
     audited = pool.attempts.audited()
@@ -64,3 +66,8 @@ def _audit(ready: ReadyBug, backend: Backend) -> Audit | str:
         raise
     except SelfplayError as error:
         return str(error)
+
+
+def _folder(pool: Curriculum, bug: str) -> Path:
+    """The folder of a bug. Raises `UntrustedDataError` for a link in its place: a calibration is written into it."""
+    return existing_folder(pool.folder, "bugs", bug) or pool.folder / "bugs" / bug

@@ -15,7 +15,7 @@ from selfplay.plain_text import MAX_PATH, safe_relative, shown
 
 _HUNK = re.compile(r"@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@( .*)?", re.DOTALL)
 INDEX = re.compile(r"index [0-9a-f]{4,64}\.\.[0-9a-f]{4,64}(?: (\d{6}))?")
-ANY_INDEX = re.compile(r"index \S(?:(?!\.\.\S)\S)*\.\.\S+(?: \d{6})?")
+ANY_INDEX = re.compile(r"index \S(?:(?!\.\.\S)\S)*+\.\.\S+(?: \d{6})?")
 _PERCENT = re.compile(r"(?:dis)?similarity index \d{1,3}%")
 _BINARY_HALF = re.compile(r"(?:literal|delta) \d{1,12}")
 _BASE85 = re.compile(r"[A-Za-z][0-9A-Za-z!#$%&()*+;<=>?@^_`{|}~-]+")

@@ -8,7 +8,7 @@ from selfplay.plain_text import decode, encode
 _ESCAPES = {"a": 7, "b": 8, "t": 9, "n": 10, "v": 11, "f": 12, "r": 13, '"': 34, "\\": 92}
 _LETTERS = {code: letter for letter, code in _ESCAPES.items()}
 _ESCAPE = re.compile(rb'\\([abtnvfr"\\]|[0-3][0-7]{2})')
-QUOTED = re.compile(r'"[^"\\\x00-\x1f]*(?:\\(?:[abtnvfr"\\]|[0-3][0-7]{2})[^"\\\x00-\x1f]*)*"')
+QUOTED = re.compile(r'"[^"\\\x00-\x1f]*+(?:\\(?:[abtnvfr"\\]|[0-3][0-7]{2})[^"\\\x00-\x1f]*+)*+"')
 _HARMLESS = re.compile(r"[ !#-\[\]-~]*")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 

@@ -104,6 +104,9 @@ def test_folders_are_folders(run: Path, tmp_path: Path) -> None:
             existing_folder(run, *names)
         with pytest.raises(UntrustedDataError, match="is not a folder"):
             ensured_folder(run, *names, "new")
+    for name in ("..", "/tmp", "bugs/file", "", "."):
+        with pytest.raises(UntrustedDataError, match="is not a name of a folder"):
+            ensured_folder(run, "attempts", name)
     assert ensured_folder(run, "attempts", "b.1").is_dir() and not (tmp_path / "new").exists()
 
 

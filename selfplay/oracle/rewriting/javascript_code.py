@@ -12,11 +12,11 @@ _OPEN, _CLOSE = "([{", ")]}"
 _BEFORE_REGEX = re.compile(
     r"(?:^|[(,=:\[!&|?{};+\-*%~^<>]|\b(?:return|typeof|case|in|of|do|else|void|await|yield))\s*$"
 )
-_STRING = re.compile(r"""(?:'(?:[^'\\\n]|\\.)*(?P<one>')?|"(?:[^"\\\n]|\\.)*(?P<two>")?)""", re.DOTALL)
+_STRING = re.compile(r"""(?:'(?:[^'\\\n]|\\.)*+(?P<one>')?|"(?:[^"\\\n]|\\.)*+(?P<two>")?)""", re.DOTALL)
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?(?:\*/|\Z)", re.DOTALL)
-_REGEX = re.compile(r"/(?![*/])(?:[^/\\\[\n]|\\.|\[(?:[^\]\\\n]|\\.)*\])+/[a-z]*")
+_REGEX = re.compile(r"/(?![*/])(?:[^/\\\[\n]|\\.|\[(?:[^\]\\\n]|\\.)*+\])++/[a-z]*")
 _BLANK = re.compile(r"\s*")
-_IN_TEMPLATE = re.compile(r"(?:[^`\\$]|\\.|\$(?!\{))*", re.DOTALL)
+_IN_TEMPLATE = re.compile(r"(?:[^`\\$]|\\.|\$(?!\{))*+", re.DOTALL)
 LONGEST_REGEX = 1000
 STRAY = 200
 """An apostrophe without a second one within this many characters of its line is plain text, as in JSX; otherwise it

@@ -32,9 +32,9 @@ _ODD = re.compile(r"[\r\x00\x0b\x0c\x1c-\x1e\x85\u2028\u2029\ufeff]")
 _TOML_PYTEST = re.compile(r"""[\s\["']*tool["'\s]*\.["'\s]*pytest""")
 _JSON = ("jest", "mocha", "ava", "nyc", "c8", "tap", "vitest", "babel", "imports", "workspaces")
 _WORD = re.compile(r"[\w:.-]+")
-_MAKE_TARGET = re.compile(r"(?m)^([^\s#:=][^:=#\n]*):(?!=)[^\n]*\n(?:(?:\t| {2,})[^\n]*\n?|\n)*")
+_MAKE_TARGET = re.compile(r"(?m)^([^\s#:=][^:=#\n]*):(?!=)[^\n]*\n(?:(?:\t| {2,})[^\n]*\n?|\n)*+")
 _MAKE_SPECIAL = re.compile(r"(?m)^(?:-?include\b|\.[A-Z]+|export\b|MAKEFLAGS|SHELL|override\b)[^\n]*")
-_MAKE_VARIABLE = re.compile(r"(?m)^[ ]*([\w.-]+)[ \t]*(?:::?|\?|\+|!)?=[^\n]*(?:(?<=\\)\n[^\n]*)*")
+_MAKE_VARIABLE = re.compile(r"(?m)^[ ]*([\w.-]+)[ \t]*(?:::?|\?|\+|!)?=[^\n]*(?:(?<=\\)\n[^\n]*)*+")
 _MAKE_USE = re.compile(r"\$[({]([\w.-]+)[)}]")
 
 
