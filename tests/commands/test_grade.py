@@ -9,6 +9,7 @@ from run_fixtures import Command
 
 from selfplay import patches
 from selfplay.artifact import load
+from selfplay.curriculum.calibrations import CALIBRATION_FILE
 
 __all__ = ["pair", "run"]
 
@@ -59,3 +60,12 @@ def test_a_file_that_holds_no_predictions(
 def test_one_kind_of_prediction_is_asked_for(selfplay: Command, run: Path) -> None:
     done = selfplay.here("grade", run)
     assert done.code == 2 and "give --patch FILE for one bug, or --predictions FILE for a run" in done.err
+
+
+def test_what_its_text_refuses_costs_no_calibration(selfplay: Command, run: Path, tmp_path: Path) -> None:
+    bug = min((run / "bugs").iterdir())
+    (bug / CALIBRATION_FILE).unlink(missing_ok=True)
+    (tmp_path / "a.diff").write_text("Sorry, I could not fix it.\n")
+    done = selfplay("grade", bug, "--patch", tmp_path / "a.diff", "--json")
+    assert done.code == 1 and (done.json["reason"], done.json["runs"]) == ("malformed", 0)
+    assert not (bug / CALIBRATION_FILE).exists()

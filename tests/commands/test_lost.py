@@ -10,9 +10,6 @@ from copied_runs import copy_of
 from killing import Choice, Killing, running
 from run_fixtures import Done
 
-from selfplay.agent import Trajectory
-from selfplay.agent.actions import Finish
-from selfplay.agent.episode import EpisodeLost
 from selfplay.api import Quiet
 from selfplay.artifact import load
 from selfplay.commands import attempts, injections
@@ -22,7 +19,6 @@ from selfplay.commands.solve import SolveOrder, run_solve
 from selfplay.commands.validate import revalidate
 from selfplay.curriculum import read_pool
 from selfplay.curriculum.calibrations import CALIBRATION_FILE
-from selfplay.curriculum.crediting import episodes_of
 from selfplay.report.run import lost_lines
 from selfplay.rollout import retries
 from selfplay.rollout.controls import Control
@@ -30,7 +26,7 @@ from selfplay.rollout.injector import InjectorRun
 from selfplay.rollout.ready_bug import ReadyBug
 from selfplay.rollout.rollout import InjectorRollout
 from selfplay.rollout.solver import SolverRun
-from selfplay.sandbox import Backend, Cause, SandboxLost, retry
+from selfplay.sandbox import Backend, SandboxLost, retry
 from selfplay.sandbox.retry import StillLost
 
 
@@ -164,29 +160,6 @@ def test_an_attempt_that_always_loses_its_sandbox_is_set_aside_for_good(
         assert len(list(pool.attempts.all())) == 3
     assert run_solve(SolveOrder(run, 1, "gold", workers=2), backend, Quiet())["figures"] == summary["figures"]
     assert tries.count(first) == retries.TRIES + retries.ALONE  # a resumed run does not try it again
-
-
-def test_who_meets_a_limit_of_the_sandbox_again_is_to_blame(
-    backend: Backend, run: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """On the code before, credit said that the machine lost it: a policy without a chance could leave its group."""
-    tries = list[int]()
-
-    async def greedy(run: SolverRun, control: Control | None, ready: ReadyBug, number: int) -> attempts.Played:
-        tries.append(number)
-        ended = Trajectory("solver", "naive", Finish.SANDBOX_LOST)
-        raise EpisodeLost(SandboxLost("more than its memory", cause=Cause.LIMIT), ended)
-
-    monkeypatch.setattr(attempts, "_played", greedy)
-    with read_pool(run) as pool:
-        first = pool.bugs()[0].id
-    run_solve(SolveOrder(run, 1, "naive", workers=2, bugs=(first,)), backend, Quiet())
-    assert tries == [0] * retry.LIMITS
-    with read_pool(run) as pool:
-        (made,) = pool.attempts.all()
-    assert (made.reason, made.figures.finish, made.detail) == ("over-limits", "over_limits", "more than its memory")
-    (credited,) = [one.episode for one in episodes_of(run, "naive") if one.episode.role == "solver"]
-    assert (credited.outcome, credited.lost) == ("failed", False)
 
 
 @pytest.mark.long
