@@ -9,7 +9,7 @@ from selfplay.oracle.layers import Layer, LayerName
 Weak = Literal["count", "refuse"]
 """`count`: a weak grade is resolved, and counted separately; `refuse`: it is not resolved, with the reason `weak`."""
 CHOICES: tuple[Weak, ...] = get_args(Weak)
-NEEDED: tuple[LayerName, ...] = ("canaries", "witness", "behaviour", "coverage", "differential", "scope", "parts")
+NEEDED: tuple[LayerName, ...] = ("canaries", "witness", "behaviour", "scope", "differential", "coverage", "parts")
 """Layers that are required for full assurance: each must have been able to show something."""
 
 

@@ -1,7 +1,7 @@
 """Hostile builds get nowhere: to nothing of this machine, and to no host but the indexes."""
 
 import json
-import os
+import secrets
 import socket
 import threading
 from collections.abc import Iterator
@@ -73,7 +73,7 @@ def hidden() -> Iterator[tuple[int, str, list[object]]]:
     """A port of the host's loopback, an abstract socket, and who connected to either."""
     came: list[object] = []
     with socket.create_server(("127.0.0.1", 0)) as loopback, socket.socket(socket.AF_UNIX) as abstract:
-        name = f"selfplay-egress-{os.getpid()}"
+        name = f"selfplay-egress-{secrets.token_hex(8)}"  # the one of the test before may still be held by its thread
         abstract.bind("\0" + name)
         abstract.listen()
 
