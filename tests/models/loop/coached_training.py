@@ -10,7 +10,7 @@ from recorded import messages
 from selfplay.loop.config import TrainConfig
 
 SILENT: Any = SimpleNamespace(
-    say=lambda line: None, expect=lambda total, doing="": None, step=lambda step: None, done=lambda line: None,
+    say=lambda line: None, expect=lambda total, doing="", done=0: None, step=lambda step: None, done=lambda line: None,
     attempt=lambda attempt: None, show=lambda page: None,
 )  # fmt: skip
 PLANTED, MENDED = messages("shop_injector.txt"), messages("shop_solver.txt")

@@ -22,7 +22,10 @@ from selfplay.rollout import players
 from selfplay.sandbox import Backend
 
 SILENT: Any = SimpleNamespace(
-    say=lambda line: None, expect=lambda total, doing="": None, step=lambda step: None, attempt=lambda attempt: None
+    say=lambda line: None,
+    expect=lambda total, doing="", done=0: None,
+    step=lambda step: None,
+    attempt=lambda attempt: None,
 )
 PLANS = {
     "plant a realistic bug": [None, messages("shop_injector.txt")],
