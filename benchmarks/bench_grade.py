@@ -70,10 +70,6 @@ def grade_all(folders: Sequence[Path], prepared: Prepared, backend: Backend, bar
     return Graded(len(folders) * ATTEMPTS, resolved, spent, tuple(calibrated), tuple(plain))
 
 
-def _mean(seconds: Sequence[float]) -> float:
-    return statistics.fmean(seconds) if seconds else 0.0
-
-
 def sheets(projects: Sequence[str] = PROJECTS, bugs: int = BUGS) -> Iterator[Sheet]:
     """A table per project."""
     backend = open_backend()
@@ -98,7 +94,11 @@ def _sheet(source: str, bugs: int, backend: Backend) -> Sheet:
         shared = attempt + sum(graded.calibrated) / graded.attempts
         lines.append(at_most(f"suite runs an attempt, {name} the counterfactual", attempt / run, MOST[asked], "runs"))
         lines.append(Figure(f"the same in bare runs, {name} it", attempt / worth, "runs"))
-        lines.append(Figure(f"suite runs a calibration, once a bug, {name} it", _mean(graded.calibrated) / run, "runs"))
+        lines.append(
+            Figure(
+                f"suite runs a calibration, once a bug, {name} it", statistics.fmean(graded.calibrated) / run, "runs"
+            )
+        )
         lines.append(Figure(f"suite runs an attempt with an eighth of one, {name} it", shared / run, "runs"))
         lines.append(at_least(f"gold patches resolved, {name} it", graded.resolved, graded.attempts, ""))
     return Sheet(

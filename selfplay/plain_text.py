@@ -103,13 +103,8 @@ def _as_python_reads(data: bytes) -> str:
 def _refuse_long_names(text: str) -> None:
     """Raises `SyntaxError`. Dots and blanks are those of ASCII, and every other character may be part of a name. A lone
     CR ends a line, too."""
-    read = (
-        text.encode("utf-8", "surrogatepass")
-        .translate(_LETTERS)
-        .decode("ascii")
-        .replace("\r\n", "\n")
-        .replace("\r", "\n")
-    )
+    letters = text.encode("utf-8", "surrogatepass").translate(_LETTERS).decode("ascii")
+    read = letters.replace("\r\n", "\n").replace("\r", "\n")
     if read.count(".") >= MOST_PARTS and _DOTTED.search(read):
         raise SyntaxError(f"a name has more than {MOST_PARTS} parts")
 

@@ -7,16 +7,14 @@ from pathlib import Path
 
 from selfplay.agent.trajectory import Trajectory
 from selfplay.agent.trajectory_file import encoded, save_encoded
-from selfplay.artifact.bug import is_bug_id
 from selfplay.curriculum import (
     Attempt,
     AttemptFigures,
     Curriculum,
-    CurriculumError,
     EpisodeRecord,
     StoredEpisodeFigures,
 )
-from selfplay.curriculum.attempts import attempt_trajectory
+from selfplay.curriculum.attempts import attempt_trajectory, refuse_no_bug
 from selfplay.curriculum.crediting import ENDING, injection_name
 from selfplay.curriculum.records import PlayFigures
 from selfplay.rollout.rollout import (
@@ -68,8 +66,7 @@ def store_episode(pool: Curriculum, rollout: InjectorRollout) -> EpisodeRecord:
 def store_attempt(pool: Curriculum, rollout: SolverRollout) -> Attempt:
     """Store an attempt; an existing one is kept."""
     task, trajectory = rollout.task, rollout.trajectory
-    if not is_bug_id(task.bug):
-        raise CurriculumError(f"{task.bug[:80]!r} is not a bug's name", "Nothing was stored.")
+    refuse_no_bug(task.bug)
     name = attempt_trajectory(task.bug, task.policy, task.number)
     _save(rollout, pool.folder / "trajectories" / name)
     attempt = _attempt(task, rollout.outcome, _played(trajectory, rollout.outcome), trajectory.policy)

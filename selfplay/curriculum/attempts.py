@@ -50,8 +50,7 @@ class Attempts:
     def add(self, attempt: Attempt) -> None:
         """Store a finished attempt; one that is already there is left as it is. Raises `CurriculumError` for a name
         that is no bug's: files are named after it."""
-        if not is_bug_id(attempt.bug):
-            raise CurriculumError(f"{attempt.bug[:80]!r} is not a bug's name", "Nothing was stored.")
+        refuse_no_bug(attempt.bug)
         key = (attempt.bug, attempt.policy, attempt.number)
         if self._db.execute("SELECT 1 FROM attempts WHERE (bug, policy, number) = (?, ?, ?)", key).fetchone():
             return
@@ -208,6 +207,12 @@ def file_name(policy: str) -> str:
     a file."""
     plain = re.sub(r"[^A-Za-z0-9._-]+", "-", policy).strip("-.")[:80]
     return plain if plain == policy else f"{plain or 'policy'}-{hashlib.sha256(encode(policy)).hexdigest()[:8]}"
+
+
+def refuse_no_bug(name: str) -> None:
+    """Raises `CurriculumError` for a text that is not a bug's name, before a file is named after it."""
+    if not is_bug_id(name):
+        raise CurriculumError(f"{name[:80]!r} is not a bug's name", "Nothing was stored.")
 
 
 def attempt_trajectory(bug: str, policy: str, number: int) -> str:

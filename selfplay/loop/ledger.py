@@ -179,7 +179,7 @@ class Ledger:
 
 
 def _attempted(text: str) -> Attempted:
-    """The attempts of a plan: a bug's name is part of the names of files. Raises `ValueError` for one that is none."""
+    """The attempts of a plan. Files are named after its bugs: another text than the name of one raises `ValueError`."""
     found = answer(Attempted, text.encode())
     for bug, _ in found:
         if not is_bug_id(bug):

@@ -10,13 +10,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from selfplay.patches.levels import common_level
-from selfplay.patches.lines import Lines
+from selfplay.patches.lines import Lines, no_part
 from selfplay.patches.model import FilePatch, PatchError
 from selfplay.patches.outside import Outside
 from selfplay.patches.parse import ANY_INDEX, INDEX, content, extended_header, parse
 from selfplay.patches.quoting import name_line, quote
 from selfplay.patches.sides import Sides, git_sides, plain_sides, stripped
-from selfplay.plain_text import shown
 
 
 @dataclass(frozen=True)
@@ -55,10 +54,7 @@ def read(text: str, there: Callable[[str], bool] | None = None) -> Dialect:
             outside.pass_over(lines, len(found))
     outside.check(len(found))
     if not found:
-        raise PatchError(
-            f"'{shown(' '.join(text.strip()[:80].split()))}' is not part of a git diff",
-            "Hand in what `git diff --binary` prints.",
-        )
+        raise PatchError(no_part(" ".join(text.strip()[:80].split())), "Hand in what `git diff --binary` prints.")
     level = common_level([section.sides for section in found], there)
     made = "".join(_written(section, level, there) for section in found)
     return Dialect(made, parse(made), (*outside.notes(), *_notes(found, level)))

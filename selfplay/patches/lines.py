@@ -1,6 +1,7 @@
 """The lines of a text, and a cursor over those of a diff."""
 
 from selfplay.patches.model import PatchError
+from selfplay.plain_text import shown
 
 
 def split_lines(text: str) -> list[str]:
@@ -10,6 +11,11 @@ def split_lines(text: str) -> list[str]:
     """
     lines = text.split("\n")
     return [f"{line}\n" for line in lines[:-1]] + ([lines[-1]] if lines[-1] else [])
+
+
+def no_part(text: str) -> str:
+    """Says of a text that no git diff holds it; bytes that are not UTF-8 are spelled out."""
+    return f"'{shown(text[:80])}' is not part of a git diff"
 
 
 class Lines:
@@ -36,6 +42,10 @@ class Lines:
     def text(self, start: int) -> str:
         """The text taken since line `start`."""
         return "".join(f"{line}\n" for line in self.lines[start : self.at])
+
+    def foreign(self, line: str, hint: str) -> PatchError:
+        """The error for a line that no git diff holds."""
+        return self.error(no_part(line), hint)
 
     def error(self, what: str, hint: str = "") -> PatchError:
         return PatchError(f"line {self.at} of the diff: {what}", hint)

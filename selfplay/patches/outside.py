@@ -9,7 +9,6 @@ import re
 from selfplay.patches.lines import Lines
 from selfplay.patches.model import PatchError
 from selfplay.patches.parse import INDEX
-from selfplay.plain_text import shown
 
 _STRUCTURE = ("diff ", "--- ", "+++ ", "@@", "*** ")
 _LOST = re.compile(
@@ -52,9 +51,7 @@ class Outside:
         elif line.startswith(_ANNOUNCED) and not line.startswith(_COMBINED):
             _announced(line, lines)
         elif line.startswith(_STRUCTURE) or _LOST.fullmatch(line) or INDEX.fullmatch(line):
-            raise lines.error(
-                f"'{shown(line[:80])}' is not part of a git diff", "A section was cut off, or lost its header."
-            )
+            raise lines.foreign(line, "A section was cut off, or lost its header.")
         elif _ENCODED.match(line):
             raise lines.error("the mail's text is encoded", "Decode it first.")
 

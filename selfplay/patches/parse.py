@@ -11,7 +11,7 @@ from functools import lru_cache
 from selfplay.patches.lines import Lines
 from selfplay.patches.model import FilePatch, Hunk, Kind, PatchError
 from selfplay.patches.quoting import pairs, unquote
-from selfplay.plain_text import MAX_PATH, safe_relative, shown
+from selfplay.plain_text import MAX_PATH, safe_relative
 
 _HUNK = re.compile(r"@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@( .*)?", re.DOTALL)
 INDEX = re.compile(r"index [0-9a-f]{4,64}\.\.[0-9a-f]{4,64}(?: (\d{6}))?")
@@ -67,9 +67,7 @@ def _file(lines: Lines) -> FilePatch:
     start = lines.at
     first = lines.take()
     if not first.startswith("diff --git "):
-        raise lines.error(
-            f"'{shown(first[:80])}' is not part of a git diff", "Sections start with 'diff --git a/... b/...'."
-        )
+        raise lines.foreign(first, "Sections start with 'diff --git a/... b/...'.")
     header, fields = extended_header(lines)
     names = _names(lines) if lines.starts("--- ") else None
     old, new = _paths(lines, first, fields, names)

@@ -1,4 +1,4 @@
-"""What becomes of what an attempt hands in: its reason, and the bug that is made of it. Scripts of the tests play."""
+"""How an attempt's submission ends: the reason of its grade, and the second-order bug. Scripts of the tests play."""
 
 import asyncio
 from collections.abc import Callable, Iterator, Mapping, Sequence

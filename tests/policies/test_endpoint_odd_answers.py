@@ -1,4 +1,4 @@
-"""An endpoint that is none, refuses, or answers with parts of another kind."""
+"""No endpoint at the address, one that refuses, and answers of which parts have another type."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Trees that come out of real sandboxes, of both backends: bombs, folders that are none, owners."""
+"""Trees that come out of real sandboxes, of both backends: bombs, files in the place of folders, owners."""
 
 from pathlib import Path
 
