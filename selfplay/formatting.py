@@ -17,6 +17,14 @@ def shortened(path: object) -> str:
     return text if len(text) <= SHOWN else f"{text[: SHOWN // 2]}...{text[-SHOWN // 2 :]}"
 
 
+def cap(text: str, limit: int) -> str:
+    """At most `limit` characters of `text`: its head, a line that says how much was cut, and its tail."""
+    if len(text) <= limit:
+        return text
+    half = limit // 2
+    return f"{text[:half]}\n[... {len(text) - 2 * half} characters cut ...]\n{text[len(text) - half :]}"
+
+
 def count(number: int, noun: str, plural: str = "") -> str:
     """`1 file`, `2 files`, `0 files`; `plural`: for nouns whose plural is not made with s."""
     return f"{number} {noun if number == 1 else plural or noun + 's'}"
@@ -27,11 +35,10 @@ def and_more(number: int, noun: str) -> str:
     return f", and {count(number, f'more {noun}')}" if number else ""
 
 
-def tally(counts: Mapping[str, int], words: Mapping[str, str] | None = None) -> str:
-    """`40 gave up, 2 failed a check`: the counts above zero, largest first. `words`: name -> text; in other names
-    blanks replace underscores."""
+def tally(counts: Mapping[str, int]) -> str:
+    """`40 gave up, 2 invalid`: the counts above zero, largest first; in names blanks replace underscores."""
     found = sorted(((n, name) for name, n in counts.items() if n), key=lambda item: (-item[0], item[1]))
-    return ", ".join(f"{n} {(words or {}).get(name) or spaced(name)}" for n, name in found)
+    return ", ".join(f"{n} {spaced(name)}" for n, name in found)
 
 
 def spaced(name: str) -> str:

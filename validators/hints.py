@@ -34,7 +34,7 @@ def find_hint(patches: Iterable[FilePatch]) -> str:
             text = _comment_text(line)
             if (text and _squeezed(text) in originals) or _quotes(line, quotable):
                 return f"comments out the original in {patch.path!r}: {line.strip()[:80]!r}"
-            if text and line.strip() not in removed and _TELLING.search(text):
+            if line.strip() not in removed and _TELLING.search(text or _behind_code(line)):
                 return f"says what it is in {patch.path!r}: {line.strip()[:80]!r}"
     return ""
 
@@ -47,14 +47,19 @@ def _by_beginning(originals: Iterable[str]) -> dict[str, set[str]]:
 
 def _quotes(line: str, quotable: dict[str, set[str]]) -> bool:
     """Whether a comment after code contains a whole original line."""
-    found = _BEHIND_CODE.search(line, len(line) - len(line.lstrip()))
-    behind = _squeezed(line[found.end() :]) if found and quotable else ""
+    behind = _squeezed(_behind_code(line)) if quotable else ""
     for at in range(len(behind) - MIN_QUOTED_CHARACTERS + 1):
         if lines := quotable.get(behind[at : at + MIN_QUOTED_CHARACTERS]):
             longest = behind[at : at + MAX_QUOTED_CHARACTERS]
             if any(longest[:end] in lines for end in range(MIN_QUOTED_CHARACTERS, len(longest) + 1)):
                 return True
     return False
+
+
+def _behind_code(line: str) -> str:
+    """The text of a comment after code; empty without one."""
+    found = _BEHIND_CODE.search(line, len(line) - len(line.lstrip()))
+    return line[found.end() :] if found else ""
 
 
 def _is_code(line: str) -> bool:

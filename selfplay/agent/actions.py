@@ -101,21 +101,3 @@ class Observation:
         """For people and logs; a model reads `prompts/observation.j2`."""
         status = "" if self.ok else f"\n[exit code {self.exit_code}]"
         return f"{self.output.rstrip()}{status}\n{self.budget.text}"
-
-
-def readable(turn: object) -> Call | Malformed:
-    """`turn` if it is a call or marked malformed. Any other value becomes a call of a tool that does not exist, so that
-    it is answered and recorded."""
-    if isinstance(turn, Malformed):
-        return turn
-    if isinstance(turn, Call) and isinstance(turn.tool, str) and isinstance(turn.arguments, dict):
-        return turn
-    return Call("(not a call)", {"turn": repr(turn)[:1000]})
-
-
-def cap(text: str, limit: int) -> str:
-    """At most `limit` characters of `text`: its head, a line that says how much was cut, and its tail."""
-    if len(text) <= limit:
-        return text
-    half = limit // 2
-    return f"{text[:half]}\n[... {len(text) - 2 * half} characters cut ...]\n{text[len(text) - half :]}"

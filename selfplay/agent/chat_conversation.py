@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 
-from selfplay.agent.actions import Observation, cap
+from selfplay.agent.actions import Observation
 from selfplay.agent.conversation import Answer, Conversation, Style, shown
 from selfplay.agent.model import Message, MessageCount, TextModel
 from selfplay.agent.toolset import Toolset
+from selfplay.formatting import cap
 
 
 class ChatConversation(Conversation):

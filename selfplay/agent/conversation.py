@@ -13,12 +13,13 @@ from dataclasses import dataclass, field, replace
 
 from selfplay import prompts
 from selfplay.agent import call_format, native_calls
-from selfplay.agent.actions import Call, Finish, Malformed, Observation, Stop, Turn, cap
+from selfplay.agent.actions import Call, Finish, Malformed, Observation, Stop, Turn
 from selfplay.agent.chat_format import MARK, ChatFormat
 from selfplay.agent.model import ContextFull, Message, MessageCount, NativeCall, Sampling, TokenModel, Usage
 from selfplay.agent.tape import Tape
 from selfplay.agent.toolset import OBSERVATION_CHARS, Toolset
 from selfplay.agent.trajectory import Record
+from selfplay.formatting import cap
 
 SILENT = 3
 GARBLED = 10

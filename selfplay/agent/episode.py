@@ -16,7 +16,7 @@ import time
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from selfplay.agent.actions import Budget, Call, Finish, Malformed, Observation, Stop, Turn, readable
+from selfplay.agent.actions import Budget, Call, Finish, Malformed, Observation, Stop, Turn
 from selfplay.agent.toolset import COMMAND_SECONDS, BadCall, ToolContext, ToolFailed, ToolResult, Toolset
 from selfplay.agent.trajectory import MALFORMED, Record, Step, Trajectory
 from selfplay.sandbox import Sandbox, SandboxLost
@@ -136,7 +136,7 @@ class _Episode:
                 return self._stopped(turn or Stop())
             if self._budget().calls <= 0:
                 return Finish.OUT_OF_CALLS
-            observation = await self._step(readable(turn))
+            observation = await self._step(_readable(turn))
             if self.equal >= LOOP:
                 return Finish.LOOPED
 
@@ -182,6 +182,16 @@ class _Episode:
             step.output,
         )
         self.equal = self.equal + 1 if same else 1
+
+
+def _readable(turn: object) -> Call | Malformed:
+    """`turn` if it is a call or marked malformed. Any other value becomes a call of a tool that does not exist, so that
+    it is answered and recorded."""
+    if isinstance(turn, Malformed):
+        return turn
+    if isinstance(turn, Call) and isinstance(turn.tool, str) and isinstance(turn.arguments, dict):
+        return turn
+    return Call("(not a call)", {"turn": repr(turn)[:1000]})
 
 
 def run_call(toolset: Toolset, call: Call, context: ToolContext) -> ToolResult:

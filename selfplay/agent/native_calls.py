@@ -3,11 +3,11 @@
 import json
 from collections.abc import Sequence
 
-from selfplay.agent.actions import Call, Malformed, cap
+from selfplay.agent.actions import Call, Malformed
 from selfplay.agent.call_format import MOST_SAID
 from selfplay.agent.model import NativeCall
 from selfplay.agent.toolset import Toolset
-from selfplay.formatting import count
+from selfplay.formatting import cap, count
 
 
 def _refused(name: str) -> None:

@@ -11,7 +11,6 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from selfplay.agent.actions import cap
 from selfplay.agent.toolset import (
     COMMAND_SECONDS,
     OBSERVATION_CHARS,
@@ -23,7 +22,7 @@ from selfplay.agent.toolset import (
     ToolFailed,
     ToolResult,
 )
-from selfplay.formatting import count
+from selfplay.formatting import cap, count
 from selfplay.plain_text import decode, encode
 from selfplay.sandbox import WORKDIR, Completed, SandboxError, SandboxGone
 from selfplay.sandbox.kill_detection import unless_killed

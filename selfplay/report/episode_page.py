@@ -6,8 +6,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from selfplay.agent import Step, Trajectory
-from selfplay.agent.actions import cap
-from selfplay.formatting import count
+from selfplay.formatting import cap, count
 from selfplay.report.tables import heading, safe
 
 SHOWN = 2_000

@@ -14,12 +14,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from selfplay.agent import Finish, Trajectory, call_format, native_calls
-from selfplay.agent.actions import Call, Observation, cap
+from selfplay.agent.actions import Call, Observation
 from selfplay.agent.chat_format import ChatFormat
 from selfplay.agent.conversation import shown
 from selfplay.agent.model import Message
 from selfplay.agent.toolset import Toolset
 from selfplay.agent.trajectory_file import TrajectoryError, load
+from selfplay.formatting import cap
 from selfplay.rl.credit.rules import Outcome
 from selfplay.roles.prompt import opening
 from selfplay.sft.demonstration import FAREWELL

@@ -30,14 +30,24 @@ ESTIMATORS: Mapping[Estimator, advantages.Estimator] = {
 }
 FROM_ZERO: tuple[Estimator, ...] = ("maximum_likelihood", "raft")
 """Estimators for rewards of at least 0."""
-VALID: Mapping[str, rewards.ValidBugReward] = {
-    "ssr": rewards.ssr,
-    "consistency": rewards.consistency,
-    "absolute_zero": rewards.absolute_zero,
-    "beta": rewards.beta,
+
+
+@dataclass(frozen=True)
+class ValidBug:
+    """How a valid bug is rewarded. `least`: a bound of its rewards from below; `needs_attempts`: whether they depend on
+    the solver."""
+
+    reward: rewards.ValidBugReward
+    least: float
+    needs_attempts: bool = True
+
+
+VALID: Mapping[str, ValidBug] = {
+    "ssr": ValidBug(rewards.ssr, -1.0),
+    "consistency": ValidBug(rewards.consistency, 1.0, needs_attempts=False),
+    "absolute_zero": ValidBug(rewards.absolute_zero, 0.0),
+    "beta": ValidBug(rewards.beta, 0.0),
 }
-LEAST = {"ssr": -1.0, "consistency": 1.0, "absolute_zero": 0.0, "beta": 0.0}
-"""Bounds from below of the rewards of a valid bug."""
 CLIPS = {"ppo": (0.2, 0.25), "gspo": (3e-4, 4e-4), "cispo": (1.0, 0.2)}
 """Loss -> how far its ratio may be below and above 1: CWM's bounds, and those of the GSPO and CISPO papers."""
 CAPS = {"none": 0.0, "token": 2.0, "sequence": 2.0, "icepop": 5.0}
@@ -169,7 +179,7 @@ class Recipe:
     def _negative(self) -> str:
         """The estimator that takes no negative reward and is chosen for a role that has some; empty if none is."""
         solver = min(self.failed, self.cheated, rewards.RESOLVED) < self.length_penalty
-        injector = min(self.invalid, self.duplicate, LEAST[self.valid]) < self.length_penalty
+        injector = min(self.invalid, self.duplicate, VALID[self.valid].least) < self.length_penalty
         chosen = self.solver_advantages, self.injector_advantages
         found = (one for low, one in zip((solver, injector), chosen, strict=True) if low and one in FROM_ZERO)
         return next(found, "")
@@ -183,10 +193,11 @@ class Recipe:
 
     def rules(self, attempts: int = 0) -> CreditRules:
         """The rules of credit with the recipe's numbers; `attempts`: planned for each bug."""
+        valid = VALID[self.valid]
         return CreditRules(
             attempts,
-            VALID[self.valid],
-            needs_attempts=self.valid != "consistency",
+            valid.reward,
+            needs_attempts=valid.needs_attempts,
             invalid=self.invalid,
             duplicate=self.duplicate,
             failed=self.failed,

@@ -11,10 +11,10 @@ from killing import kill_agent
 from playing import played
 
 from selfplay.agent import Call, EpisodeLimits, Finish, Observation, Trajectory
-from selfplay.agent.actions import cap
 from selfplay.agent.episode import EpisodeLost
 from selfplay.agent.trajectory import Record
 from selfplay.agent.trajectory_file import load, save
+from selfplay.formatting import cap
 from selfplay.sandbox import Sandbox
 from selfplay.scripted.policy import ScriptedPolicy
 

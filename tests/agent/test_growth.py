@@ -14,13 +14,15 @@ import pytest
 from table_rows import long_rows
 
 from selfplay.agent import Call, call_format, native_calls
-from selfplay.agent.actions import Budget, Observation, cap, readable
+from selfplay.agent.actions import Budget, Observation
 from selfplay.agent.chat_conversation import ChatConversation
 from selfplay.agent.chat_format import ChatFormat
 from selfplay.agent.conversation import Answer, shown
+from selfplay.agent.episode import _readable
 from selfplay.agent.model import Message, NativeCall, Sample
 from selfplay.agent.tape import Tape
 from selfplay.agent.tools import SSR_TOOLS
+from selfplay.formatting import cap
 from selfplay.policies.completion import Prices, read_reply
 
 SMALL, TIMES = 25_000, 4
@@ -128,7 +130,7 @@ READERS: dict[str, Callable[[str], Any]] = {
     "native arguments": lambda said: native_calls.read([NativeCall("1", "bash", said)], said, SSR_TOOLS),
     "native text": lambda said: native_calls.read([NativeCall("1", said, json.dumps({"a": said}))], "", SSR_TOOLS),
     "cap": lambda said: cap(said, 1000),
-    "readable": readable,
+    "readable": _readable,
     "shown": lambda said: shown(OBSERVATION, said),
     "heard": lambda said: CHAT.observation_ids(1, said),
     "fitting": lambda said: CHAT.cut_to_fit(said, 1000, "a", "b"),

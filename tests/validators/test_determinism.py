@@ -10,9 +10,9 @@ from types import SimpleNamespace
 import hand_made
 import pytest
 
-from selfplay.validators import Thresholds, validate, weakening
+from selfplay.validators import CHECKS, Thresholds, determinism, validate, weakening
 from selfplay.validators.common import odd_runs
-from selfplay.validators.determinism import LIKELY, chance_of_another, flaky_tests
+from selfplay.validators.determinism import LIKELY, OUTCOME_CHECKS, chance_of_another, flaky_tests
 from selfplay.workbench import TestRun
 
 # hundredths of a second since boot: no two runs of one test session share one
@@ -169,3 +169,9 @@ def test_a_test_that_always_fails_on_the_original(bench):
     artifact = replace(valid, test_script="echo FAIL: never\n" + valid.test_script)
     result = validate(artifact, bench("c", artifact), Thresholds())
     assert result.reason == "test_script: 1 test of the original fails: 'never'"
+
+
+def test_each_check_is_known_as_one_of_outcomes_or_not() -> None:
+    """One of outcomes that `OUTCOME_CHECKS` lacks would go on counting tests that vary."""
+    of_the_text = {"test_files", "parser", "scope"}
+    assert {module.NAME for module in OUTCOME_CHECKS} | of_the_text | {determinism.NAME} == set(CHECKS)

@@ -23,6 +23,8 @@ def changed(*lines: str) -> str:
         ("-  return total(x);", "+  return 0; // was return total(x);"),
         (" keep", "+    # BUG: injected here"),
         (" keep", "+    // deliberate fault"),
+        ("-    return total(x)", "+    return total(y)  # bug injected here"),
+        ("-  return a;", "+  return b; // planted defect"),
     ],
 )
 def test_giveaways(lines):
@@ -36,6 +38,8 @@ def test_giveaways(lines):
         ("-    # return total(x)", "+    return x"),
         ("-  // sums up", "+  # sums up"),
         ("-    }", "+    # }"),
+        ("-    return total(x)", "+    return total(y)  # fixes a bug"),
+        ("-    return a  # injected bug", "+    return a  # injected bug", "+    b"),
         ("-#include <a.h>", "+#include <b.h>"),
         ("-    total(x)", "+    # works around a bug of the compiler", "+    total(y)"),
         ("-    total(x)", "+    # total(x)", "+    total(x)"),

@@ -2,6 +2,7 @@
 
 import os
 import stat
+from itertools import islice
 from pathlib import Path
 
 from selfplay.formatting import count
@@ -14,6 +15,9 @@ from selfplay.repository.fetching.trees import measured
 
 STATUS = ProgramBounds(seconds=60.0)
 IGNORING = (".gitignore", ".gitattributes")
+RUN = "curriculum.sqlite"
+"""The file that makes a folder a run of ours (`DATABASE`): by default runs lie in `runs/` of where one works."""
+MOST_RUNS = 1000
 
 
 def uncommitted(store: GitDir, head: str, order: ReadOrder) -> tuple[str, ...]:
@@ -42,12 +46,21 @@ def uncommitted(store: GitDir, head: str, order: ReadOrder) -> tuple[str, ...]:
     finally:
         index.unlink(missing_ok=True)
     paths = [os.fsdecode(path) for path in (changed + new).split(b"\0") if path]
+    paths = [path for path in paths if not (path.endswith("/") and _holds_runs(root / path))]
     if not paths:
         return ()
     shown = ", ".join(paths[:3]) + (", ..." if len(paths) > 3 else "")
     changes = count(len(paths), "uncommitted change was", "uncommitted changes were")
     them = "it" if len(paths) == 1 else "them"
     return (f"{changes} not taken ({shown}): commit {them} to include {them}",)
+
+
+def _holds_runs(folder: Path) -> bool:
+    """Whether an untracked folder is a run of ours, or holds nothing else."""
+    if (folder / RUN).is_file():
+        return True
+    inner = list(islice(folder.iterdir(), MOST_RUNS))
+    return bool(inner) and all((one / RUN).is_file() for one in inner)
 
 
 def _pipe(root: Path) -> str:

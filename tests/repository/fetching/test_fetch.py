@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 from repository_fixtures import Taken, git, write
 
+from selfplay.curriculum.untrusted_sqlite import DATABASE
 from selfplay.repository.errors import SourceError
+from selfplay.repository.fetching import uncommitted
 from selfplay.repository.fetching.history import climbs, leaves
 
 Make = Callable[..., Path]
@@ -131,6 +133,17 @@ def test_a_worktree_and_its_submodules_are_sources(repository: Make, taken: Take
     found = taken(tmp_path / "tree").found
     assert found.commit and set(found.tracked) == {".gitmodules", "a.py", "vendor/inner/lib.py"}
     assert found.notes == ("1 uncommitted change was not taken (new.py): commit it to include it",)
+
+
+def test_runs_of_ours_in_a_checkout_are_no_uncommitted_change(repository: Make, taken: Take) -> None:
+    place = repository({"a.py": "A = 1\n"})
+    for run in ("runs/one", "runs/two", "own"):
+        (place / run).mkdir(parents=True)
+        (place / run / DATABASE).touch()
+    assert uncommitted.RUN == DATABASE and taken(place).found.notes == ()
+    (place / "runs" / "notes").mkdir()
+    (place / "runs" / "notes" / "a.txt").touch()
+    assert taken(place).found.notes == ("1 uncommitted change was not taken (runs/): commit it to include it",)
 
 
 @pytest.mark.slow
