@@ -24,7 +24,11 @@ the parse ends: 200 kB take 10 GB."""
 
 
 MOST_SOURCE = 1 << 20
-"""Characters of a source that is parsed: a tree may take a thousand bytes for each."""
+"""Characters of a source that is parsed."""
+MOST_TOKENS = 200_000
+"""Words and signs of a source that is parsed, those of its texts and comments included: a tree may take 920 bytes for
+each. Files of numpy and sympy have up to 155,000."""
+_WORD = re.compile(r"\w++")
 MOST_FIELDS = 30_000
 """The most braces beside f-strings: CPython 3.11 joins the parts of one in time that grows with their square."""
 _F_STRING = re.compile(r"""\b[rR]?[fF][rR]?['"]""")
@@ -60,12 +64,9 @@ def syntax_tree(text: str | bytes, mode: str = "exec") -> Any:
     """`ast.parse`, one thread at a time: CPython 3.11 counts recursion for all threads together, and fails with a
     SystemError when two threads parse at once. Raises `ValueError`, or `SyntaxError`, also when the code is nested too
     deeply for the parser, or holds a name of too many parts."""
-    if len(text) > MOST_SOURCE:
-        raise SyntaxError(f"it has more than {MOST_SOURCE} characters")
+    _refuse_long(text)
     read = _as_python_reads(text) if isinstance(text, bytes) else text
-    _refuse_long_names(read)
-    if read.count("{") > MOST_FIELDS and _F_STRING.search(read):
-        raise SyntaxError(f"it has f-strings and more than {MOST_FIELDS} braces")
+    _refuse_costly(read)
     with _PARSING:
         try:
             return ast.parse(read, mode=mode)
@@ -76,7 +77,8 @@ def syntax_tree(text: str | bytes, mode: str = "exec") -> Any:
 def symbol_table(text: str) -> symtable.SymbolTable:
     """The symbol table of a Python source: the names that each scope binds and reads. The compiler builds it, in time
     that grows only with the length of the text. Raises what `syntax_tree` raises."""
-    _refuse_long_names(text)
+    _refuse_long(text)
+    _refuse_costly(text)
     with _PARSING:
         try:
             return symtable.symtable(text, "<source>", "exec")
@@ -98,6 +100,20 @@ def _as_python_reads(data: bytes) -> str:
         return data.decode(name)
     except UnicodeDecodeError as error:
         raise SyntaxError(f"it is no text in {name[:40]}") from error
+
+
+def _refuse_long(text: str | bytes) -> None:
+    if len(text) > MOST_SOURCE:
+        raise SyntaxError(f"it has more than {MOST_SOURCE} characters")
+
+
+def _refuse_costly(text: str) -> None:
+    """Raises `SyntaxError` for a source that would take the parser much memory or time for its length."""
+    _refuse_long_names(text)
+    if text.count("{") > MOST_FIELDS and _F_STRING.search(text):
+        raise SyntaxError(f"it has f-strings and more than {MOST_FIELDS} braces")
+    if len(_WORD.sub("w", text)) - text.count(" ") > MOST_TOKENS:
+        raise SyntaxError(f"it has more than {MOST_TOKENS} words and signs")
 
 
 def _refuse_long_names(text: str) -> None:

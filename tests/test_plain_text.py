@@ -1,6 +1,9 @@
 """Text of a stranger: what is parsed, and what is shown."""
 
 import ast
+import re
+import subprocess
+import sys
 
 import pytest
 
@@ -70,6 +73,44 @@ def test_a_source_that_takes_for_ever_or_all_memory_is_refused() -> None:
     assert len(syntax_tree("x = [" + "{}," * 40_000 + "]\n").body) == 1
     with pytest.raises(SyntaxError, match="more than 1048576 characters"):
         syntax_tree("a;" * 600_000)
+
+
+GROWING = (
+    "a\n",
+    "a;",
+    "a,",
+    "()\n",
+    "with a:a\n",
+    "lambda:0,",
+    "try:a\nexcept:a\n",
+    "a<a,",
+    "await a\n",
+    "a=a\n",
+)
+"""Sources whose trees take the most memory for their length, of 35 forms that were measured."""
+MEASURED = """
+import resource, sys
+from selfplay.plain_text import MOST_TOKENS, syntax_tree
+part = sys.argv[1]
+for times in (MOST_TOKENS + 1, MOST_TOKENS // 8):
+    text = part * times if part[-1] != "," else f"({part * times})"
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    try:
+        tree = syntax_tree(text)
+    except SyntaxError as error:
+        print(error.msg)
+    print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024 / times)
+"""
+
+
+@pytest.mark.parametrize("part", GROWING)
+def test_a_tree_takes_memory_by_the_words_and_signs_of_its_source(part: str) -> None:
+    """1 MiB of `a` on lines took 900 MB. Beyond the bound nothing is parsed; below it each word takes 1 kB at most."""
+    said = subprocess.run([sys.executable, "-c", MEASURED, part], capture_output=True, text=True, check=True).stdout
+    refused, _, parsed = said.splitlines()
+    assert "more than" in refused
+    tokens = len(re.findall(r"\w+|[^\w ]", part))
+    assert float(parsed) / tokens < 1100
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "latin-1", "cp1252", "euc-jp", "koi8-r", "shift_jis", "gb18030"])

@@ -7,7 +7,7 @@ named folder itself may be a link, because the user chose it.
 
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
@@ -136,21 +136,34 @@ def listed_below(root: Path, *names: str, most: int = MOST_ENTRIES) -> list[str]
     return sorted(found)
 
 
-def refuse_strange_below(root: Path, most: int = MOST_ENTRIES) -> None:
+def refuse_strange_below(root: Path, most: int = MOST_ENTRIES, unread: Collection[str] = ()) -> None:
     """Raises `UntrustedDataError` unless all below `root` is regular files and folders, `most` at most: what is written
-    into a folder that somebody shared would else be written where
-    a link of it leads. `root` may be absent, or a link."""
-    found, folders = 0, [root] if root.exists() else []
+    into a folder that somebody shared would else be written where a link of it leads. `root` may be absent, or a link.
+
+    `unread`: names of folders in `root` that are not looked into. What another process removes meanwhile is passed
+    over.
+    """
+    found, folders = 0, [str(root)] if root.exists() else []
+    closed = {os.path.join(root, name) for name in unread}  # noqa: PTH118 - as `scandir` joins them
     while folders:
-        with os.scandir(folders.pop()) as entries:
-            for entry in entries:
-                found += 1
-                if found > most:
-                    raise UntrustedDataError(f"{root} holds more than {most} files")
-                if entry.is_dir(follow_symlinks=False):
-                    folders.append(Path(entry.path))
-                elif not entry.is_file(follow_symlinks=False):
-                    raise UntrustedDataError(f"{entry.path} is not a regular file", LINKS)
+        for entry in _entries(folders.pop()):
+            found += 1
+            if found > most:
+                raise UntrustedDataError(f"{root} holds more than {most} files")
+            if entry.is_dir(follow_symlinks=False):
+                folders += [] if entry.path in closed else [entry.path]
+            elif not entry.is_file(follow_symlinks=False):
+                raise UntrustedDataError(f"{shortened(entry.path)} is not a regular file", LINKS)
+
+
+def _entries(folder: str) -> Iterator[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as entries:
+            yield from entries
+    except FileNotFoundError:
+        return
+    except OSError as error:  # too deep, or closed
+        raise UntrustedDataError(f"{shortened(folder)} cannot be read: {error.strerror}", LINKS) from error
 
 
 def _open_below(folder: Path, parts: list[str]) -> int:

@@ -13,7 +13,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from selfplay.artifact.decoding import count_values
-from selfplay.artifact.reading import LINKS, MIB, UntrustedDataError, existing_folder, listed_below
+from selfplay.artifact.reading import (
+    LINKS,
+    MIB,
+    UntrustedDataError,
+    existing_folder,
+    listed_below,
+    refuse_strange_below,
+)
 from selfplay.curriculum.records import CurriculumError
 from selfplay.curriculum.untrusted_schema import our_tables
 from selfplay.formatting import count
@@ -25,7 +32,9 @@ OWN_FOLDERS = (
     "bugs", "staging", "original", ORIGINALS, "trajectories", "attempts", "weights", "checkpoints", "tensorboard",
     "refused",
 )  # fmt: skip
-"""The folders that commands write into and tidy: none may be a link, also not in a run of one's own."""
+"""The folders that commands write into and tidy."""
+MOST_FILES = 2_000_000
+"""The most files and folders of a run. None may be a link, also not in a run of one's own."""
 LEDGER = "train.sqlite"
 """The ledger of a training run (`loop/ledger.py`)."""
 DATABASES = (DATABASE, LEDGER)
@@ -66,17 +75,20 @@ def own_folders(folder: Path) -> list[str]:
 
 
 def refuse_strange_files(folder: Path) -> None:
-    """Raises `CurriculumError` if one of a run's own names is a link, a pipe or anything else that leads out of the
-    folder. A rollback journal is never ours (a pool is created complete), and may name files for SQLite to delete."""
+    """Raises `CurriculumError` if anything in a run is a link, a pipe or a device: commands write into a run's folders
+    and tidy them, also in one that somebody shared. The trees of repositories may hold links: they are written once,
+    and read in a sandbox. A rollback journal is never ours (a pool is created complete), and may name files for SQLite
+    to delete."""
     try:
-        for name in own_folders(folder):
+        folders = own_folders(folder)
+        for name in folders:
             existing_folder(folder, name)
+        for name in OWN_FILES:
+            if (folder / name).is_dir():
+                raise CurriculumError(f"{folder / name} is not a regular file", LINKS)
+        refuse_strange_below(folder, MOST_FILES, unread=[name for name in folders if name.startswith("original")])
     except UntrustedDataError as error:
         raise CurriculumError(error.message, error.hint) from error
-    for name in OWN_FILES:
-        path = folder / name
-        if path.is_symlink() or (path.exists() and not path.is_file()):
-            raise CurriculumError(f"{path} is not a regular file", LINKS)
     for name in DATABASES:
         if (folder / f"{name}-journal").exists():
             raise CurriculumError(f"{folder / name}-journal is not one of selfplay's files", "Remove it.")
