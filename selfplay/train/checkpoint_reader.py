@@ -7,9 +7,10 @@ nothing else; and a checkpoint's tensors lie in its own files.
 
 import io
 import pickle
+import zipfile
 from collections.abc import Set
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import IO, Any, ClassVar, cast
 
 import torch
 from torch.distributed.checkpoint import FileSystemReader
@@ -29,8 +30,10 @@ from torch.distributed.checkpoint.planner import ReadItem
 from selfplay.artifact.reading import MIB, read_below
 
 METADATA = ".metadata"
-MOST_METADATA = 256 * MIB
-"""Bytes of the description of all tensors, shard by shard."""
+MOST_METADATA = 32 * MIB
+"""Bytes of the description of all tensors, shard by shard; `commands` allows less in a run that somebody shared."""
+MOST_VALUE = 16 * MIB
+"""Bytes of a value that is no tensor."""
 _OF_TORCH = "torch.distributed.checkpoint"
 KNOWN = frozenset(
     [*((f"{_OF_TORCH}.metadata", name) for name in
@@ -77,11 +80,54 @@ class DescriptionReader(FileSystemReader):
                 raise ValueError(f"{METADATA} says that a file is packed, which none of ours is")
         return found
 
+    def _slice_file(self, file: IO[bytes], sinfo: _StorageInfo) -> IO[bytes]:
+        """The part of a file that holds one tensor or value: a zip whose members are not packed, since torch unpacks
+        them as far as they go. Raises `ValueError`."""
+        part: IO[bytes] = cast(IO[bytes], _Part(file, sinfo.offset, sinfo.length))
+        try:
+            members = zipfile.ZipFile(part).infolist()
+        except zipfile.BadZipFile as error:
+            raise ValueError(f"{sinfo.relative_path} holds a tensor in another form than ours") from error
+        size = part.seek(0, io.SEEK_END)
+        if any(one.compress_type != zipfile.ZIP_STORED for one in members) or sum(m.file_size for m in members) > size:
+            raise ValueError(f"{sinfo.relative_path} holds a packed tensor, and none of ours is")
+        part.seek(0)
+        return part
+
+
+class _Part(io.RawIOBase):
+    """A part of a file. torch's own goes in the wrong direction from its end."""
+
+    def __init__(self, file: IO[bytes], start: int, size: int) -> None:
+        self._file, self._start, self._size, self._at = file, start, size, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        self._at = offset + {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._size}[whence]
+        return self._at
+
+    def tell(self) -> int:
+        return self._at
+
+    def readinto(self, buffer: Any) -> int:
+        self._file.seek(self._start + self._at)
+        data = self._file.read(max(0, min(len(buffer), self._size - self._at)))
+        buffer[: len(data)] = data
+        self._at += len(data)
+        return len(data)
+
 
 class ValuesAsData(DefaultLoadPlanner):
     """Values that are no tensors: numbers, texts, lists and tables of them."""
 
     def load_bytes(self, read_item: ReadItem, value: io.BytesIO) -> None:
+        if value.getbuffer().nbytes > MOST_VALUE:
+            raise ValueError(f"a value takes more than {MOST_VALUE} bytes")
         plain = io.BytesIO()
         torch.save(torch.load(value, weights_only=True), plain)
         plain.seek(0)

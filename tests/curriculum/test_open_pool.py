@@ -6,10 +6,8 @@ import os
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Callable
-from contextlib import AbstractContextManager, closing, nullcontext
+from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
 from curriculum.stored_results import result
@@ -246,25 +244,3 @@ def test_only_a_command_with_an_out_is_told_of_one(tmp_path: Path) -> None:
     with pytest.raises(CurriculumError) as using, open_existing(tmp_path):
         pass
     assert "--out" in making.value.hint and "--out" not in using.value.hint
-
-
-@pytest.mark.parametrize("make", [lambda path: path.symlink_to("/tmp"), os.mkfifo], ids=["link", "pipe"])
-def test_a_run_with_anything_but_files_and_folders_is_refused(tmp_path: Path, make: Callable[[Path], None]) -> None:
-    """Wherever it lies, below folders of ours or of nobody's: what commands write would be written where it leads."""
-    with open_curriculum(tmp_path) as pool:
-        pool.episodes.store(result(0))
-    for folder in ("weights/adapter", "checkpoints/step-1", "tensorboard", "new/deep/er", "original/src"):
-        (tmp_path / folder).mkdir(parents=True)
-    for folder in [tmp_path, *(path for path in tmp_path.rglob("*") if path.is_dir())]:
-        strange = folder / "strange"
-        make(strange)
-        inside = folder.is_relative_to(tmp_path / "original")
-        for opened in (open_curriculum, open_existing, read_pool):
-            with nullcontext() if inside else pytest.raises(CurriculumError, match="strange is not a regular file"):
-                _open(opened, tmp_path)
-        strange.unlink()
-
-
-def _open(opened: Callable[[Path], AbstractContextManager[Any]], folder: Path) -> None:
-    with opened(folder):
-        pass

@@ -29,6 +29,7 @@ from selfplay.commands.training.loop import Training
 from selfplay.commands.training.opponents import opposed
 from selfplay.commands.training.repositories import Repositories, prepared_sources
 from selfplay.commands.training.request import Known, TrainOrder, curriculum_order, repository_runs
+from selfplay.commands.training.shared_checkpoints import refuse_large_descriptions
 from selfplay.curriculum import Curriculum, CurriculumError, open_curriculum
 from selfplay.curriculum.store import ROLES
 from selfplay.curriculum.summary import read_summary, summarise, write_summary
@@ -74,6 +75,7 @@ def run_training(order: TrainOrder, backend: Backend, watcher: RunWatcher) -> di
     assert isinstance(player, ModelPlayer)
     with ExitStack() as stack:
         pool = stack.enter_context(open_curriculum(order.out))
+        refuse_large_descriptions(order.out)
         ledger = stack.enter_context(open_ledger(order.out))
         cleanup.sweep(order.out)
         ledger.settle(config.binding(), unrecorded=by_default())

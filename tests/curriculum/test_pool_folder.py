@@ -1,0 +1,34 @@
+"""What the folder of a pool may hold."""
+
+import os
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import Any
+
+import pytest
+from curriculum.stored_results import result
+
+from selfplay.curriculum import CurriculumError, open_curriculum, open_existing, read_pool
+
+
+@pytest.mark.parametrize("make", [lambda path: path.symlink_to("/tmp"), os.mkfifo], ids=["link", "pipe"])
+def test_a_run_with_anything_but_files_and_folders_is_refused(tmp_path: Path, make: Callable[[Path], None]) -> None:
+    """Wherever it lies, below folders of ours or of nobody's: what commands write would be written where it leads."""
+    with open_curriculum(tmp_path) as pool:
+        pool.episodes.store(result(0))
+    for folder in ("weights/adapter", "checkpoints/step-1", "tensorboard", "new/deep/er", "original/src"):
+        (tmp_path / folder).mkdir(parents=True)
+    for folder in [tmp_path, *(path for path in tmp_path.rglob("*") if path.is_dir())]:
+        strange = folder / "strange"
+        make(strange)
+        inside = folder.is_relative_to(tmp_path / "original")
+        for opened in (open_curriculum, open_existing, read_pool):
+            with nullcontext() if inside else pytest.raises(CurriculumError, match="strange is not a regular file"):
+                _open(opened, tmp_path)
+        strange.unlink()
+
+
+def _open(opened: Callable[[Path], AbstractContextManager[Any]], folder: Path) -> None:
+    with opened(folder):
+        pass
