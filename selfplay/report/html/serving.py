@@ -12,6 +12,7 @@ from functools import partial
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from socket import SHUT_RDWR, socket
 from typing import Any, cast
 from urllib.parse import parse_qs, unquote, urlsplit
 
@@ -29,6 +30,8 @@ MOST_OUTPUT = 20_000
 WATCHED = ("curriculum.sqlite", "curriculum.sqlite-wal", "summary.json", "metrics.jsonl", "bugs")
 SECONDS = 30
 """How long a connection may stay silent."""
+MOST_OPEN, STACK = 32, 1 << 20
+"""Connections at once, and bytes of each one's stack, since the process's memory may be limited."""
 HEADERS = {
     "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer",
     "Cross-Origin-Resource-Policy": "same-origin", "Cross-Origin-Opener-Policy": "same-origin",
@@ -177,9 +180,33 @@ class Page(BaseHTTPRequestHandler):
 
 
 class Server(ThreadingHTTPServer):
-    """A server on the loopback, with a daemon thread for each connection."""
+    """A server on the loopback, with a daemon thread for each connection; of more than `MOST_OPEN` the oldest ends, so
+    that silent ones keep nobody out."""
 
     daemon_threads = True
+
+    def __init__(self, *rest: Any) -> None:
+        self._open: list[socket] = []
+        self._lock = threading.Lock()
+        super().__init__(*rest)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        with self._lock:
+            self._open.append(request)
+            oldest = self._open.pop(0) if len(self._open) > MOST_OPEN else None
+        if oldest is not None:
+            with suppress(OSError):  # it ended by itself
+                oldest.shutdown(SHUT_RDWR)
+        before = threading.stack_size(STACK)
+        try:
+            super().process_request(request, client_address)
+        finally:
+            threading.stack_size(before)
+
+    def shutdown_request(self, request: Any) -> None:
+        with self._lock, suppress(ValueError):
+            self._open.remove(request)
+        super().shutdown_request(request)
 
 
 def open_server(folder: Path, port: int) -> Server:

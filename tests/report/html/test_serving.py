@@ -6,6 +6,7 @@ import os
 import socket
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from report.made_runs import HOSTILE, bug, made_run
 
 from selfplay.commands.report import ReportError, serve_report
 from selfplay.curriculum import Attempt, CurriculumError, open_curriculum
-from selfplay.report.html.serving import Server
+from selfplay.report.html.serving import MOST_OPEN, Server
 
 Ask = Callable[..., tuple[int, bytes, dict[str, str]]]
 
@@ -106,6 +107,15 @@ def test_a_malformed_request_is_answered_and_the_next_one_too(ask: Ask, server: 
 def test_an_address_that_is_none_is_answered(ask: Ask) -> None:
     assert ask("http://[x")[0] == 400
     assert ask("/")[0] == 200
+
+
+def test_silent_connections_keep_nobody_out(ask: Ask, server: Server) -> None:
+    with ExitStack() as stack:
+        for _ in range(3 * MOST_OPEN):
+            stack.enter_context(socket.create_connection(server.server_address[:2], timeout=60))
+        assert ask("/news")[0] == 200
+        assert sum(thread.name.startswith("Thread-") for thread in threading.enumerate()) <= MOST_OPEN + 10
+    assert ask("/news")[0] == 200
 
 
 def state(folder: Path) -> dict[str, tuple[int, int, bytes]]:
