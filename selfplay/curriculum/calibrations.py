@@ -87,13 +87,11 @@ def read_calibration(folder: Path, key: str) -> Stored | None:
     """The stored calibration under this key; None if there is none or it cannot be read."""
     try:
         with opened_below(folder, CALIBRATION_FILE, MOST_BYTES) as stream:
-            if not _SEALED.match(head := stream.read(_LENGTH)):
-                return None  # before the rest takes memory
-            data = head + stream.read(MOST_BYTES)
-        said, rest = _SEALED.match(data), memoryview(data)[_LENGTH:]
-        if said is None or not sealed(rest, said[1].decode()):
-            return None
-        stored = json.loads(data)
+            said = _SEALED.match(stream.read(_LENGTH))
+            if said is None or not sealed(stream, said[1].decode()):
+                return None  # before it takes memory
+            stream.seek(0)
+            stored = json.loads(stream.read(MOST_BYTES))
         return calibration.read_calibration(stored["calibration"]) if stored["key"] == key else None
     except (OSError, ValueError, KeyError, TypeError, RecursionError, UntrustedDataError, UnreadableCalibration):
         return None

@@ -16,10 +16,11 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 import platformdirs
 
-from selfplay.artifact.reading import UntrustedDataError, read_named
+from selfplay.artifact.reading import MIB, UntrustedDataError, read_named
 from selfplay.curriculum.records import CurriculumError
 from selfplay.plain_text import encode
 
@@ -104,10 +105,13 @@ def seal(data: bytes | memoryview) -> str:
     return hmac.new(key, data, hashlib.sha256).hexdigest() if key else ""
 
 
-def sealed(data: bytes | memoryview, said: str) -> bool:
-    """Whether this user sealed `data`."""
-    own = seal(data)
-    return bool(own) and hmac.compare_digest(own.encode(), encode(said))
+def sealed(stream: IO[bytes], said: str) -> bool:
+    """Whether this user sealed what is left of the stream, of which only a piece at a time is in memory."""
+    key = _key()
+    own = hmac.new(key, digestmod=hashlib.sha256)
+    while key and (piece := stream.read(MIB)):
+        own.update(piece)
+    return bool(key) and hmac.compare_digest(own.hexdigest().encode(), encode(said))
 
 
 def _identity(folder: Path) -> str:

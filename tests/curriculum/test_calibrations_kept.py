@@ -1,9 +1,12 @@
 """What is stored of a calibration can be read again, whatever its size."""
 
+import os
+import tracemalloc
 from pathlib import Path
 
 import pytest
 
+from selfplay.artifact.reading import MIB
 from selfplay.curriculum import calibrations
 from selfplay.curriculum.calibrations import CALIBRATION_FILE, read_calibration, write_calibration
 from selfplay.oracle.calibration import Calibration, CalibrationFailure
@@ -28,3 +31,16 @@ def test_a_calibration_is_stored_or_refused_by_the_bound_that_reading_has(
     assert isinstance(refused, CalibrationFailure) and refused == read_calibration(tmp_path, "key")
     assert refused.message == f"its calibration takes {size:,} bytes; the limit is {size - 1:,}"
     assert (tmp_path / CALIBRATION_FILE).stat().st_size < 1000
+
+
+def test_a_strangers_calibration_takes_no_memory(tmp_path: Path) -> None:
+    """It is only read when its seal is this user's."""
+    file = tmp_path / CALIBRATION_FILE
+    file.write_bytes(b'{"seal": "%s", ' % (b"0" * 64))
+    os.truncate(file, 200 * MIB)
+    tracemalloc.start()
+    try:
+        assert read_calibration(tmp_path, "key") is None
+        assert tracemalloc.get_traced_memory()[1] < 10 * MIB
+    finally:
+        tracemalloc.stop()

@@ -1,6 +1,7 @@
 """What a user has allowed is remembered by what it is, outside of any run; nothing inside a run can claim it."""
 
 import shutil
+from io import BytesIO
 from pathlib import Path
 
 import pytest
@@ -55,15 +56,16 @@ def test_what_is_allowed_is_this_and_nothing_else(other: Wish) -> None:
 def test_a_state_folder_that_cannot_be_written_allows_nothing(state: Path) -> None:
     state.write_text("a file in its place")
     assert not allow(SETUP) and unsettled([SETUP]) == [SETUP]
-    assert seal(b"x") == "" and not sealed(b"x", "")
+    assert seal(b"x") == "" and not sealed(BytesIO(b"x"), "")
 
 
 def test_a_seal_is_this_users(state: Path) -> None:
     said = seal(b"data")
-    assert sealed(b"data", said) and not sealed(b"date", said) and not sealed(b"data", said[:-1] + "\xe9")
+    assert sealed(BytesIO(b"data"), said) and not sealed(BytesIO(b"date"), said)
+    assert not sealed(BytesIO(b"data"), said[:-1] + "\xe9")
     assert (state_folder() / "key").stat().st_mode & 0o77 == 0
     (state_folder() / "key").unlink()
-    assert not sealed(b"data", said)
+    assert not sealed(BytesIO(b"data"), said)
 
 
 def test_a_run_is_its_makers_in_its_place_alone(tmp_path: Path) -> None:
