@@ -31,6 +31,8 @@ def json_lines(stream: IO[bytes], what: str, packed: bool) -> Iterator[dict[str,
         values += count_values(line)
         if number > MOST_LINES or memory > MOST_TEXT or values > MOST_VALUES:
             raise UntrustedDataError(f"{what} is larger than any episode that selfplay writes")
+        if not line:
+            continue
         found = parse_json(line, name, values=MOST_LINE_VALUES, halves=True)
         if not isinstance(found, dict):
             raise UntrustedDataError(f"{name} is not a JSON object")
@@ -38,23 +40,18 @@ def json_lines(stream: IO[bytes], what: str, packed: bool) -> Iterator[dict[str,
 
 
 def _lines(stream: IO[bytes], what: str, packed: bool) -> Iterator[bytes]:
-    """The non-empty lines; holds at most one longest allowed line in memory."""
+    """The lines; holds at most one longest allowed line in memory."""
     source: Any = zstandard.ZstdDecompressor(max_window_size=WINDOW).stream_reader(stream) if packed else stream
     pieces: list[bytes] = []
     size = 0
     while piece := source.read(_PIECE):
         *whole, rest = piece.split(b"\n")
         for end in whole:
-            yield from _joined([*pieces, end])
+            yield b"".join([*pieces, end])
             pieces, size = [], 0
         pieces.append(rest)
         size += len(rest)
         if size > MOST_LINE:
             raise UntrustedDataError(f"a line of {what} is longer than any that selfplay writes")
-    yield from _joined(pieces)
-
-
-def _joined(pieces: list[bytes]) -> Iterator[bytes]:
-    line = b"".join(pieces)
-    if line:
-        yield line
+    if size:
+        yield b"".join(pieces)

@@ -19,6 +19,8 @@ from selfplay.plain_text import safe_relative
 MIB = 1024 * 1024
 MOST_ENTRIES = 20_000
 """The most entries of one folder of a run; a larger folder is refused before the rest is listed."""
+MOST_DEPTH = 16
+"""How deep folders lie in a run; ours are four deep. Python's own tools for folders recurse."""
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
@@ -137,19 +139,22 @@ def listed_below(root: Path, *names: str, most: int = MOST_ENTRIES) -> list[str]
 
 
 def refuse_strange_below(root: Path, most: int = MOST_ENTRIES, unread: Collection[str] = ()) -> None:
-    """Raises `UntrustedDataError` unless all below `root` is regular files and folders, `most` at most: what is written
-    into a folder that somebody shared would else be written where a link of it leads. `root` may be absent, or a link.
+    """Raises `UntrustedDataError` unless all below `root` is regular files and folders, `most` at most and none deeper
+    than `MOST_DEPTH`: what is written into a folder that somebody shared would else be written where a link leads.
+    `root` may be absent, or a link.
 
     `unread`: names of folders in `root` that are not looked into. What another process removes meanwhile is passed
     over.
     """
-    found, folders = 0, [str(root)] if root.exists() else []
+    found, folders, depth = 0, [str(root)] if root.exists() else [], str(root).count("/")
     closed = {os.path.join(root, name) for name in unread}  # noqa: PTH118 - as `scandir` joins them
     while folders:
         for entry in _entries(folders.pop()):
             found += 1
             if found > most:
                 raise UntrustedDataError(f"{root} holds more than {most} files")
+            if entry.path.count("/") - depth > MOST_DEPTH:
+                raise UntrustedDataError(f"{shortened(entry.path)} lies deeper than {MOST_DEPTH} folders", LINKS)
             if entry.is_dir(follow_symlinks=False):
                 folders += [] if entry.path in closed else [entry.path]
             elif not entry.is_file(follow_symlinks=False):

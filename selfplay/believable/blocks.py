@@ -4,7 +4,7 @@ import ast
 from collections.abc import Iterator
 from functools import lru_cache
 
-from selfplay.plain_text import syntax_tree
+from selfplay.python_source import syntax_tree
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 FIELDS = ("body", "orelse", "finalbody", "handlers", "cases")

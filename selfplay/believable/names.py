@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from selfplay.believable.blocks import parsed, statements
-from selfplay.plain_text import symbol_table
+from selfplay.python_source import symbol_table
 
 _ALWAYS = frozenset(dir(builtins)) | frozenset(
     ["__file__", "__path__", "__builtins__", "__annotations__", "WindowsError", "__module__", "__qualname__",

@@ -20,6 +20,7 @@ from selfplay.commands.sources import credited_sources, model_files
 from selfplay.policies.tokenizer import imported, load_tokenizer
 from selfplay.rl.credit.table import CREDIT_COLUMNS, credit_row
 from selfplay.train.packing import check_readable
+from selfplay.untrusted_json import json_value
 from selfplay.update.batch.crediting import Credited
 from selfplay.update.batch.examples import examples
 from selfplay.update.batch.figures import UpdateFigures
@@ -116,7 +117,7 @@ def _context_of(model: str) -> int:
 def _settings_of(model: str) -> dict[str, Any]:
     folder = Path(model).expanduser()
     if folder.is_dir():
-        return dict(json.loads(read_named(folder / "config.json", MOST_CONFIG)))
+        return dict(json_value(read_named(folder / "config.json", MOST_CONFIG)))
     return dict(imported("transformers", "transformers").AutoConfig.from_pretrained(model).to_dict())
 
 

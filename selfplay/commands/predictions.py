@@ -33,7 +33,7 @@ from selfplay.repository import Prepared
 from selfplay.sandbox import MIB, Backend, SandboxError
 from selfplay.sandbox.retry import again
 
-MOST_MEMORY, MOST_LINE = 64 * MIB, 16 * MIB
+MOST_MEMORY, MOST_LINE, MOST_LINES = 64 * MIB, 16 * MIB, 1_000_000
 """The most memory of all predictions together, and the most bytes of one line. A list is read whole and counts three
 times."""
 _KEYS = {"instance_id", "model_patch"}
@@ -97,6 +97,8 @@ def _lines(path: Path, stream: IO[bytes]) -> Iterator[bytes]:
     memory, longest = 0, MOST_LINE * times()
     for number, line in enumerate(iter(lambda: stream.readline(longest + 1), b""), 1):
         line = line.removeprefix(codecs.BOM_UTF8) if number == 1 else line
+        if number > MOST_LINES:
+            raise PredictionError("oversized", f"{path} has more than {MOST_LINES} lines", LARGER)
         if len(line) > longest:
             raise PredictionError("oversized", f"{path}: line {number} has more than {longest // MIB} MiB", LARGER)
         memory += text_memory(line)

@@ -15,6 +15,7 @@ from selfplay.artifact.reading import MIB, UntrustedDataError, read_named
 from selfplay.errors import SelfplayError, in_words
 from selfplay.formatting import shortened
 from selfplay.loop.ledger import whole
+from selfplay.untrusted_json import AnswerError, json_value
 
 MOST_SUMMARY = 64 * MIB
 """The most bytes of a result's summary."""
@@ -33,12 +34,12 @@ def finished(
     if not summary.exists():
         return None
     try:
-        found: dict[str, Any] = json.loads(read_named(summary, MOST_SUMMARY))
+        found: dict[str, Any] = json_value(read_named(summary, MOST_SUMMARY))
         theirs = dict(found["settings"])
     except UntrustedDataError as error:
         raise refusal(error.message, "Give another --out.") from error
     except (OSError, ValueError, KeyError, TypeError) as error:
-        unread = isinstance(error, OSError | UnicodeDecodeError | json.JSONDecodeError)
+        unread = isinstance(error, OSError | AnswerError)
         why = in_words(error) if unread else "it has no settings"
         raise refusal(f"{summary} is damaged: {why}", "Give another --out.") from error
     for name, value in json.loads(json.dumps(settings, default=str)).items():

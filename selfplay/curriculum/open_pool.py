@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from selfplay.curriculum.database_errors import FREE, DamagedDatabase, hint, no_space, said
+from selfplay.curriculum.database_errors import FREE, hint, no_space, said
 from selfplay.curriculum.invariants import refuse_broken
 from selfplay.curriculum.pool_folder import (
     FRESH,
@@ -26,7 +26,7 @@ from selfplay.curriculum.records import CurriculumError
 from selfplay.curriculum.schema import prepare_schema
 from selfplay.curriculum.store import Curriculum
 from selfplay.curriculum.trust import is_own, remember_run, times
-from selfplay.curriculum.untrusted_schema import refuse_strange_schema
+from selfplay.curriculum.untrusted_schema import refuse_damage, refuse_strange_schema
 from selfplay.curriculum.untrusted_sqlite import (
     DATABASE,
     LARGER,
@@ -122,6 +122,8 @@ def _look_through(database: sqlite3.Connection, path: Path, own: bool) -> None:
     harden(database)
     with within(database, SECONDS if own else OF_STRANGERS):
         refuse_strange_schema(database, path)
+        if not own:
+            refuse_damage(database)
         prepare_schema(database, path)
         refuse_broken(database, path)
         if not own:
@@ -193,9 +195,7 @@ def _opened(folder: Path, advice: Advice) -> sqlite3.Connection:
         database.execute("PRAGMA journal_mode = WAL")
         database.execute("PRAGMA synchronous = FULL")
         with within(database):
-            damage = database.execute("PRAGMA quick_check(1)").fetchone()[0]
-        if damage != "ok":
-            raise DamagedDatabase(damage)
+            refuse_damage(database)
     except CurriculumError:
         database.close()
         raise

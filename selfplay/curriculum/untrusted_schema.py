@@ -7,6 +7,7 @@ from contextlib import closing, contextmanager
 from functools import cache
 from pathlib import Path
 
+from selfplay.curriculum.database_errors import DamagedDatabase
 from selfplay.curriculum.records import CurriculumError
 from selfplay.curriculum.schema import MIGRATED, SCHEMA, VERSION
 
@@ -39,13 +40,24 @@ def refuse_strange_schema(database: sqlite3.Connection, path: Path) -> None:
         raise CurriculumError(f"{path} has no {missing[0]}", NOT)
 
 
+def refuse_damage(database: sqlite3.Connection) -> None:
+    """Raises `DamagedDatabase` for a database that is not whole: where rows share their pages, a small file holds any
+    number of large ones. Its schema must be ours, since the check runs expressions of it."""
+    damage = database.execute("PRAGMA quick_check(1)").fetchone()[0]
+    if damage != "ok":
+        raise DamagedDatabase(damage)
+
+
 def refuse_other_tables(database: sqlite3.Connection, path: Path, schema: str) -> None:
     """Raises `CurriculumError` for anything that `schema` does not make, word for word, and for too many rows."""
     with _empty(schema) as empty:
         ours = {(kind, name): _plain(sql) for kind, name, sql in empty.execute(MADE)}
-    for kind, name, sql in database.execute(MADE).fetchmany(len(ours) + 1):
+    made = database.execute(MADE).fetchmany(len(ours) + 1)
+    for kind, name, sql in made:
         if ours.get((kind, name)) != _plain(str(sql)):
             raise CurriculumError(f"{path} holds a {str(kind)[:20]} {str(name)[:60]!r} that selfplay did not make", NOT)
+    refuse_damage(database)
+    for _, name, _ in made:
         if database.execute(f"SELECT COUNT(*) FROM {name}").fetchone()[0] > MOST_ROWS:
             raise CurriculumError(f"{path} has more than {MOST_ROWS} rows in {name}", NOT)
         _refuse_other_types(database, path, str(name))
@@ -93,7 +105,7 @@ def _columns() -> dict[str, set[tuple[str, str, int]]]:
 
 
 _TOKEN = re.compile(
-    r"""--[^\n]*|/\*.*?(?:\*/|\Z)|'(?:[^']|'')*(?:'|\Z)|"[^"]*(?:"|\Z)|`[^`]*(?:`|\Z)|\[[^\]]*(?:\]|\Z)""", re.DOTALL
+    r"""--[^\n]*|/\*.*?(?:\*/|\Z)|'(?:[^']|'')*+(?:'|\Z)|"[^"]*(?:"|\Z)|`[^`]*(?:`|\Z)|\[[^\]]*(?:\]|\Z)""", re.DOTALL
 )
 """A comment or something in quotes, whichever begins first, as SQLite reads it."""
 _WORD = re.compile(r"'[a-z]*'")

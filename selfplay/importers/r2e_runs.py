@@ -17,7 +17,7 @@ FOLDER = "r2e_tests"
 _HEADING = re.compile(r"^=+ short test summary info =+\s*$", re.MULTILINE)
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _LINE = re.compile(r"(PASSED|FAILED|ERROR|SKIPPED|XFAIL|XPASS) (.+)")
-_MODULE = re.compile(r"(?:[A-Za-z0-9_]+\.)*([A-Za-z0-9_]+)")
+_MODULE = re.compile(r"(?:[A-Za-z0-9_]+\.)*+([A-Za-z0-9_]+)")
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from selfplay.artifact.decoding import parse_json
+from selfplay.artifact.decoding import parse_json, text_memory
 from selfplay.artifact.reading import MIB, UntrustedDataError, listed_below, opened_named
 from selfplay.curriculum.reading_memory import limited_memory
 from selfplay.errors import SelfplayError
 
-MOST_ROWS = 100_000
+MOST_ROWS, MOST_LINES = 100_000, 1_000_000
 MOST_LINE, MOST_LIST = 16 * MIB, 64 * MIB
 MOST_FILE = 8192 * MIB
 MOST_READ = 600 * MIB
@@ -80,7 +80,10 @@ def _values(file: Path) -> Iterator[tuple[int, Any, str]]:
             yield from _parquet(file)
         elif file.suffix == ".json":
             with opened_named(file, MOST_LIST) as stream:
-                value = parse_json(stream.read(MOST_LIST + 1), str(file))
+                data = stream.read(MOST_LIST + 1)
+                if text_memory(data) > MOST_LIST:
+                    raise ImportRefused(f"{file} takes more than {MOST_LIST // MIB} MiB", "Save it as JSON lines.")
+                value = parse_json(data, str(file))
             listed = value if isinstance(value, list) else [value]
             yield from ((number, one, "") for number, one in enumerate(listed, 1))
         else:
@@ -92,6 +95,8 @@ def _values(file: Path) -> Iterator[tuple[int, Any, str]]:
 def _lines(file: Path) -> Iterator[tuple[int, Any, str]]:
     with opened_named(file, MOST_FILE) as stream:
         for number, line in enumerate(iter(lambda: stream.readline(MOST_LINE + 1), b""), 1):
+            if number > MOST_LINES:
+                raise ImportRefused(f"{file} has more than {MOST_LINES} lines", "Import a part of it.")
             if len(line) > MOST_LINE:
                 raise ImportRefused(f"{file}: line {number} has more than {MOST_LINE // MIB} MiB")
             line = line.removeprefix(codecs.BOM_UTF8) if number == 1 else line

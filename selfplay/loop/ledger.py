@@ -26,7 +26,8 @@ from selfplay.untrusted_json import answer, count_values, json_value
 NAME = LEDGER
 VERSION = 2
 MOST_VALUES = 2_000_000
-"""Of all steps together, each of which has some eighty."""
+"""Of all settings and steps together; a step has some eighty."""
+TEXTS = {"settings": ("value",), "steps": ("injections", "attempts", "figures"), "benched": ("reason",)}
 OTHER = "Is it damaged? Another --out begins anew."
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS settings (name TEXT PRIMARY KEY, value TEXT NOT NULL);
@@ -96,15 +97,9 @@ class Ledger:
         return int(counted[0])
 
     def finished(self) -> list[StepRecord]:
-        """The finished steps, in order. Raises `ValueError` for a ledger of more values than any run writes."""
+        """The finished steps, in order."""
         rows = self._db.execute("SELECT figures FROM steps WHERE figures IS NOT NULL ORDER BY step")
-        found, values = list[StepRecord](), 0
-        for (text,) in rows:
-            values += count_values(text.encode("utf-8", "replace"))
-            if values > MOST_VALUES:
-                raise ValueError(f"its steps hold more than {MOST_VALUES:,} values")
-            found.append(_record(text))
-        return found
+        return [_record(text) for (text,) in rows]
 
     def newest(self, count: int) -> list[StepRecord]:
         """The last `count` finished steps, in order."""
@@ -216,6 +211,16 @@ def _refuse_strange(database: sqlite3.Connection, path: Path) -> None:
         raise TrainingError(error.message, "Remove it, or give another --out.") from error
 
 
+def _refuse_many_values(database: sqlite3.Connection) -> None:
+    """Raises `ValueError` for more values than any run writes, before one of them is read."""
+    values = 0
+    for table, columns in TEXTS.items():
+        for row in database.execute(f"SELECT {', '.join(columns)} FROM {table}"):
+            values += sum(count_values(text.encode("utf-8", "replace")) for text in row if text)
+            if values > MOST_VALUES:
+                raise ValueError(f"it holds more than {MOST_VALUES:,} values")
+
+
 @contextmanager
 def open_ledger(folder: Path) -> Iterator[Ledger]:
     """The ledger of a run's folder; the caller has locked its pool. Raises `TrainingError`."""
@@ -237,6 +242,7 @@ def open_ledger(folder: Path) -> Iterator[Ledger]:
                 for statement in SCHEMA.split(";\n"):
                     database.execute(statement)
                 database.execute(f"PRAGMA user_version = {VERSION}")
+            _refuse_many_values(database)
             yield Ledger(database)
     except sqlite3.Error as error:
         raise TrainingError(said(error, path, what="training ledger"), hint(error, folder, OTHER)) from error

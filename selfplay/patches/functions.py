@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from selfplay.plain_text import syntax_tree
+from selfplay.python_source import syntax_tree
 
 _PYTHON = (".py", ".pyi")
 _TEST = re.compile(

@@ -6,7 +6,6 @@ the endpoint returns them (vLLM's `return_token_ids`); `check` asks once whether
 """
 
 import asyncio
-import json
 import logging
 import os
 from collections.abc import Mapping, Sequence
@@ -20,6 +19,7 @@ from selfplay.plain_text import well_formed
 from selfplay.policies.completion import Prices, parsed, read_reply
 from selfplay.policies.option_types import Amount, Count, Seconds, Times
 from selfplay.policies.paced_client import PacedClient
+from selfplay.untrusted_json import json_value
 
 log = logging.getLogger(__name__)
 
@@ -201,6 +201,6 @@ def _said(message: Message) -> dict[str, Any]:
 def _object(arguments: str) -> str:
     """A call's arguments as valid JSON: servers parse the history and reject anything else."""
     try:
-        return arguments if isinstance(json.loads(arguments), dict) else "{}"
-    except (ValueError, RecursionError):
+        return arguments if isinstance(json_value(arguments.encode()), dict) else "{}"
+    except ValueError:
         return "{}"

@@ -1,6 +1,5 @@
 """Tensor names and shapes of a folder of safetensors, read from the headers alone, compared with a model's."""
 
-import json
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -8,6 +7,7 @@ from pathlib import Path
 from selfplay.agent.model import ModelError
 from selfplay.artifact.reading import UntrustedDataError, opened_named
 from selfplay.formatting import count
+from selfplay.untrusted_json import json_value
 
 MOST_HEAD = 100_000_000
 """Bytes; the format's own limit for a header."""
@@ -57,7 +57,7 @@ def _head(file: Path) -> dict[str, dict[str, list[int]]]:
         size = int.from_bytes(stream.read(8), "little")
         if not 2 <= size <= MOST_HEAD:
             raise ValueError(f"a header of {size} bytes")
-        head: dict[str, dict[str, list[int]]] = json.loads(stream.read(size))
+        head: dict[str, dict[str, list[int]]] = json_value(stream.read(size))
     end = max((tensor["data_offsets"][1] for name, tensor in head.items() if name != "__metadata__"), default=0)
     if file.stat().st_size != 8 + size + end:
         raise ValueError(f"{file.stat().st_size} bytes, {8 + size + end} expected")

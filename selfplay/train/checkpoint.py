@@ -11,6 +11,7 @@ import shutil
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from copy import deepcopy
 from pathlib import Path
 from pickle import UnpicklingError
 from typing import Any
@@ -18,6 +19,7 @@ from typing import Any
 import torch
 import torch.distributed as dist
 import torch.distributed.checkpoint as dcp
+from torch.distributed.checkpoint._nested_dict import flatten_state_dict
 from torch.distributed.checkpoint.state_dict import StateDictOptions, get_state_dict, set_state_dict
 
 from selfplay.artifact.reading import MIB, UntrustedDataError, listed_below, read_named
@@ -92,18 +94,26 @@ def load(trainer: Trainer, path: Path) -> dict[str, Any]:
     failed midway, the trainer is unusable."""
     about = _about(path)
     state = _state(trainer)
+    options = deepcopy(state["optimizer"]["param_groups"])
     try:
         check_model(trainer.scorer, about, path)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            reader = DescriptionReader(path, {*about["files"]})
+            reader = DescriptionReader(path, {*about["files"]}, _sizes(state))
             dcp.load(state, storage_reader=reader, planner=ValuesAsData())
+        state["optimizer"]["param_groups"] = options  # the moments are the checkpoint's, no option is
         _put(trainer, state)
     except UNREADABLE as error:
         raise TrainError(f"{path} cannot be read: {_reason(error)}", REMOVE) from error
     trainer.steps = about["step"]
     position: dict[str, Any] = about["position"]
     return position
+
+
+def _sizes(state: dict[str, Any]) -> dict[str, int]:
+    """The bytes of each whole tensor, by the name that a checkpoint gives it."""
+    flat = flatten_state_dict(state)[0]
+    return {name: one.numel() * one.element_size() for name, one in flat.items() if isinstance(one, torch.Tensor)}
 
 
 def _put(trainer: Trainer, state: Mapping[str, Any]) -> None:
@@ -115,8 +125,6 @@ def _put(trainer: Trainer, state: Mapping[str, Any]) -> None:
         optim_state_dict=state["optimizer"],
         options=_parts(trainer),
     )
-    for group in trainer.optimizer.param_groups:  # the moments are the checkpoint's, the options are the caller's
-        group["betas"], group["weight_decay"] = trainer.options.betas, trainer.options.weight_decay
     torch.set_rng_state(state["random"])
 
 

@@ -8,9 +8,9 @@ nothing else; and a checkpoint's tensors lie in its own files.
 import io
 import pickle
 import zipfile
-from collections.abc import Set
+from collections.abc import Iterable, Mapping, Set
 from pathlib import Path
-from typing import IO, Any, ClassVar, cast
+from typing import IO, Any, ClassVar
 
 import torch
 from torch.distributed.checkpoint import FileSystemReader
@@ -34,6 +34,8 @@ MOST_METADATA = 32 * MIB
 """Bytes of the description of all tensors, shard by shard; `commands` allows less in a run that somebody shared."""
 MOST_VALUE = 16 * MIB
 """Bytes of a value that is no tensor."""
+WIDEST, FRAME = 4, 64 * 1024
+"""How much wider a tensor's type may be in the checkpoint (64 bits for 16), and the bytes around it."""
 _OF_TORCH = "torch.distributed.checkpoint"
 KNOWN = frozenset(
     [*((f"{_OF_TORCH}.metadata", name) for name in
@@ -60,18 +62,24 @@ OTHERS = frozenset(
 
 
 class DescriptionReader(FileSystemReader):
-    """A checkpoint in a folder. `files`: the names that its tensors may lie in."""
+    """A checkpoint in a folder. `files`: the names that its tensors may lie in. `sizes`: the bytes of each tensor that
+    is to be read, by its name; other names are values."""
 
-    def __init__(self, folder: Path, files: Set[str]) -> None:
+    def __init__(self, folder: Path, files: Set[str], sizes: Mapping[str, int]) -> None:
         super().__init__(folder)
-        self._folder, self._files = folder, files
+        self._folder, self._files, self._sizes = folder, files, sizes
 
     def read_metadata(self, *args: Any, **kwargs: Any) -> Metadata:
         """Raises `ValueError` for a description that is not torch's, and `UntrustedDataError` for no regular file."""
         found = _Descriptions(io.BytesIO(read_below(self._folder, METADATA, MOST_METADATA))).load()
         if not isinstance(found, Metadata) or not isinstance(found.storage_data, dict):
             raise ValueError(f"{METADATA} describes no checkpoint")
-        for one in found.storage_data.values():
+        for index, one in found.storage_data.items():
+            if type(index) is not MetadataIndex:
+                raise ValueError(f"{METADATA} has a {type(index).__name__[:60]} as a key, as no description has")
+            most = WIDEST * self._sizes[index.fqn] + FRAME if index.fqn in self._sizes else MOST_VALUE
+            if type(one.length) is not int or type(one.offset) is not int or not 0 <= one.length <= most:
+                raise ValueError(f"{METADATA} gives {index.fqn[:100]!r} more bytes than it has")
             path = getattr(one, "relative_path", None)
             if not isinstance(path, str) or path not in self._files:
                 named = path[:100] if isinstance(path, str) else type(path).__name__
@@ -81,53 +89,35 @@ class DescriptionReader(FileSystemReader):
         return found
 
     def _slice_file(self, file: IO[bytes], sinfo: _StorageInfo) -> IO[bytes]:
-        """The part of a file that holds one tensor or value: a zip whose members are not packed, since torch unpacks
-        them as far as they go. Raises `ValueError`."""
-        part: IO[bytes] = cast(IO[bytes], _Part(file, sinfo.offset, sinfo.length))
+        """The part of a file that holds one tensor or value. torch would unpack the members of its zip as far as they
+        go, and finds them otherwise than Python does: it is given a zip of ours, with what Python finds in theirs.
+
+        Raises `ValueError` for a packed member."""
+        file.seek(sinfo.offset)
         try:
-            members = zipfile.ZipFile(part).infolist()
+            with zipfile.ZipFile(io.BytesIO(file.read(sinfo.length))) as theirs:
+                members = theirs.infolist()
+                size = sum(max(one.file_size, one.compress_size) for one in members)
+                if any(one.compress_type != zipfile.ZIP_STORED for one in members) or size > sinfo.length:
+                    raise ValueError(f"{sinfo.relative_path} holds a packed tensor, and none of ours is")
+                return _zipped((one.filename, theirs.read(one)) for one in members)
         except zipfile.BadZipFile as error:
             raise ValueError(f"{sinfo.relative_path} holds a tensor in another form than ours") from error
-        size = part.seek(0, io.SEEK_END)
-        if any(one.compress_type != zipfile.ZIP_STORED for one in members) or sum(m.file_size for m in members) > size:
-            raise ValueError(f"{sinfo.relative_path} holds a packed tensor, and none of ours is")
-        part.seek(0)
-        return part
 
 
-class _Part(io.RawIOBase):
-    """A part of a file. torch's own goes in the wrong direction from its end."""
-
-    def __init__(self, file: IO[bytes], start: int, size: int) -> None:
-        self._file, self._start, self._size, self._at = file, start, size, 0
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        self._at = offset + {io.SEEK_SET: 0, io.SEEK_CUR: self._at, io.SEEK_END: self._size}[whence]
-        return self._at
-
-    def tell(self) -> int:
-        return self._at
-
-    def readinto(self, buffer: Any) -> int:
-        self._file.seek(self._start + self._at)
-        data = self._file.read(max(0, min(len(buffer), self._size - self._at)))
-        buffer[: len(data)] = data
-        self._at += len(data)
-        return len(data)
+def _zipped(members: Iterable[tuple[str, bytes]]) -> IO[bytes]:
+    found = io.BytesIO()
+    with zipfile.ZipFile(found, "w") as ours:
+        for name, data in members:
+            ours.writestr(name, data)
+    found.seek(0)
+    return found
 
 
 class ValuesAsData(DefaultLoadPlanner):
     """Values that are no tensors: numbers, texts, lists and tables of them."""
 
     def load_bytes(self, read_item: ReadItem, value: io.BytesIO) -> None:
-        if value.getbuffer().nbytes > MOST_VALUE:
-            raise ValueError(f"a value takes more than {MOST_VALUE} bytes")
         plain = io.BytesIO()
         torch.save(torch.load(value, weights_only=True), plain)
         plain.seek(0)

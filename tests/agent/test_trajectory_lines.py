@@ -34,6 +34,7 @@ def test_lines_come_as_objects(packed: bool) -> None:
         ((b'{"a": "' + b"x" * (MOST_TEXT // 3) + b'"}\n') * 4, "larger than any episode"),
         ((b'{"a": "' + "\U0001f600".encode() + b"x" * (MOST_TEXT // 12) + b'"}\n') * 4, "larger than any episode"),
         (b"{}\n" * 30_000, "larger than any episode"),
+        (b"\n" * 30_000, "larger than any episode"),
         (b'{"a": [' + b"[]," * 500_000 + b"0]}", "may hold|larger than"),
         (b"[1]", "line 1 of it is not a JSON object"),
         (b'{"a": 1}\n{"a"', "line 2 of it is not JSON"),

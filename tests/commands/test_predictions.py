@@ -108,6 +108,15 @@ def test_one_of_ten_thousand_touches_no_other(
     )
 
 
+def test_a_file_of_many_lines_is_refused(written: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Empty ones, too: 67 MB of line ends took 46 s."""
+    monkeypatch.setattr(predictions, "MOST_LINES", 1000)
+    entry = json.dumps({"instance_id": "a", "model_patch": DIFF})
+    assert read_predictions(written(entry + "\n" * 999)) == {"a": DIFF}
+    with pytest.raises(PredictionError, match="has more than 1000 lines"):
+        read_predictions(written(entry + "\n" * 1001))
+
+
 @pytest.mark.slow
 def test_a_bug_may_have_its_name_of_a_dataset(finished: tuple[Path, Done], backend: Backend) -> None:
     """As an agent leaves it that read an export."""

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from curriculum.stored_results import result
 
+from selfplay.artifact.reading import MOST_DEPTH
 from selfplay.curriculum import CurriculumError, open_curriculum, open_existing, read_pool
 
 
@@ -27,6 +28,21 @@ def test_a_run_with_anything_but_files_and_folders_is_refused(tmp_path: Path, ma
             with nullcontext() if inside else pytest.raises(CurriculumError, match="strange is not a regular file"):
                 _open(opened, tmp_path)
         strange.unlink()
+
+
+def test_a_run_whose_folders_lie_too_deep_is_refused(tmp_path: Path) -> None:
+    """Python removes and searches a folder by recursion, and fails at a depth of a thousand."""
+    run = tmp_path / "run"
+    with open_curriculum(run):
+        pass
+    deep = run.joinpath("checkpoints", *"d" * (MOST_DEPTH - 1))
+    deep.mkdir(parents=True)
+    for opened in (open_curriculum, open_existing, read_pool):
+        _open(opened, run)
+    (deep / "file").touch()
+    for opened in (open_curriculum, open_existing, read_pool):
+        with pytest.raises(CurriculumError, match="lies deeper than 16 folders"):
+            _open(opened, run)
 
 
 def _open(opened: Callable[[Path], AbstractContextManager[Any]], folder: Path) -> None:

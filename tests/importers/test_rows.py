@@ -132,3 +132,18 @@ def test_too_many_rows_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 def test_a_list_in_one_file(tmp_path: Path) -> None:
     (tmp_path / "rows.json").write_text(json.dumps([GOOD, 3]))
     assert [bool(one.fault) for one in read_rows(tmp_path)] == [False, True]
+
+
+def test_a_list_or_lines_that_take_too_much_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One emoji makes each character four bytes; lines that hold nothing take time."""
+    monkeypatch.setattr(reading, "MOST_LIST", 1000)
+    monkeypatch.setattr(reading, "MOST_LINES", 100)
+    file, rows = tmp_path / "rows.json", tmp_path / "rows.jsonl"
+    file.write_text(json.dumps([{"a": "x" * 900}]))
+    assert len(list(read_rows(file))) == 1
+    file.write_text(json.dumps([{"a": "x" * 400 + "\U0001f600"}], ensure_ascii=False))
+    with pytest.raises(ImportRefused, match=r"rows\.json takes more than"):
+        list(read_rows(file))
+    rows.write_text('{"a": 1}\n' + "\n" * 200)
+    with pytest.raises(ImportRefused, match="has more than 100 lines"):
+        list(read_rows(rows))

@@ -82,7 +82,7 @@ def test_a_ledger_of_more_values_than_any_run_writes_is_refused(tmp_path: Path) 
         rows = [(step, text) for step in range(9)]
         database.executemany("INSERT INTO steps VALUES (?, 1, '[]', '[]', ?)", rows)
     with (
-        pytest.raises(TrainingError, match="its steps hold more than 2,000,000 values"),
+        pytest.raises(TrainingError, match="it holds more than 2,000,000 values"),
         open_ledger(tmp_path) as ledger,
     ):
         assert ledger.steps_finished() == 9

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from selfplay.oracle.rewriting.python_trees import parsed, unparsed
 from selfplay.oracle.rewriting.secret_names import secret_name
-from selfplay.plain_text import syntax_tree
+from selfplay.python_source import syntax_tree
 
 _RUNNERS = ("pytest", "_pytest", "unittest", "doctest", "nose", "hypothesis", "conftest")
 

@@ -4,7 +4,6 @@ original (which makes its grade weak) can these tell a repair from it."""
 
 import ast
 import builtins
-import json
 from collections.abc import Iterator, Sequence, Set
 from contextlib import suppress
 from dataclasses import replace
@@ -19,6 +18,7 @@ from selfplay.oracle.originals import read_originals
 from selfplay.oracle.rewriting.python_trees import Function, Unwritable, bodies, first_line, own_lines, parsed, unparsed
 from selfplay.oracle.task import Task
 from selfplay.plain_text import decode, encode
+from selfplay.untrusted_json import json_value
 from selfplay.workbench.files import TestFile
 
 MOST_PROGRAMS = 6
@@ -111,7 +111,7 @@ def _raised(node: ast.expr | None) -> str:
 def giving(answer: str) -> ast.stmt | None:
     """The statement that returns or raises what this outcome is; None if it has no short form."""
     with suppress(ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
-        value = json.loads(answer)
+        value = json_value(encode(answer))
         if isinstance(value, list) and len(value) == 2 and value[0] == "raised":
             return ast.parse(f"raise {_exception(value[1])}").body[0] if str(value[1]).isidentifier() else None
         return ast.parse(f"return {literal(value)}").body[0]

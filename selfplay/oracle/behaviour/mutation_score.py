@@ -5,7 +5,6 @@ A mutant shows if one call is answered otherwise, the rule by which a grade is f
 Some mutants are no change at all (equivalent mutants), so a few may stay unseen.
 """
 
-import json
 import secrets
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,6 +15,7 @@ from selfplay.oracle.behaviour.probe_runner import Bench
 from selfplay.oracle.originals import read_originals
 from selfplay.oracle.rewriting.mutants import with_mutants
 from selfplay.plain_text import decode, encode
+from selfplay.untrusted_json import json_value
 from selfplay.workbench.files import TestFile
 
 MOST_MUTANTS = 32
@@ -78,7 +78,7 @@ class Mutants:
         planted = Additions(mutants=tuple(numbers), unusual=unusual)
         telling = dict[str, None]()
         for place, said in self.bench.mutants(calls, self.files, planted).get("mutant", {}).items():
-            names = [name for name in json.loads(said) if name in calls.sources or name == OTHERWISE]
+            names = [name for name in json_value(encode(said)) if name in calls.sources or name == OTHERWISE]
             self.shown_by.setdefault(int(place.partition("/")[2]), set()).update(names)
             telling |= dict.fromkeys(name for name in names if name != OTHERWISE)
         return [*telling]

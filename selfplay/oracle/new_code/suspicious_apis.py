@@ -12,7 +12,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 
 from selfplay.oracle.screening.host_queries import asked_of_the_machine
-from selfplay.plain_text import encode, syntax_tree
+from selfplay.plain_text import encode
+from selfplay.python_source import syntax_tree
 
 PYTHON = (".py", ".pyi")
 MACHINE = "looks at the machine it runs on"

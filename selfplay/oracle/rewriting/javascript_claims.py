@@ -17,7 +17,7 @@ VARIANTS = 6
 _CLAIM = re.compile(
     r"\b(?:assert|t)(?:\.assert)?(?:\.(?P<assert>\w+))?\s*(?P<a>\()"
     r"|\)\s*\.\s*(?P<not>not\s*\.\s*)?(?P<jest>to[A-Z]\w*)\s*(?P<b>\()"
-    r"|\.\s*(?:to|should)\s*\.\s*(?P<chai>not\s*\.\s*)?(?:\w+\s*\.\s*)*(?P<word>\w+)\b\s*(?P<c>\()?"
+    r"|\.\s*(?:to|should)\s*\.\s*(?P<chai>not\s*\.\s*)?(?:\w+\s*\.\s*)*+(?P<word>\w+)\b\s*(?P<c>\()?"
 )
 _OPPOSITE = {
     "notEqual": "equal", "notStrictEqual": "strictEqual", "notDeepEqual": "deepEqual", "throws": "doesNotThrow",

@@ -18,7 +18,7 @@ from selfplay.oracle.rewriting.variants import chosen
 SUFFIXES = (".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".jsx", ".tsx")
 MOST_CASES = 2000
 _TYPED = (".ts", ".mts", ".cts", ".tsx")
-_STRING = r"(?:'(?:[^'\\\n]|\\.)*'|\"(?:[^\"\\\n]|\\.)*\"|`(?:[^`\\$]|\\.)*`)"
+_STRING = r"(?:'(?:[^'\\\n]|\\.)*+'|\"(?:[^\"\\\n]|\\.)*+\"|`(?:[^`\\$]|\\.)*+`)"
 _TEST = re.compile(
     rf"(\b(?:test|it)(?:\.\w+)?\s*\(\s*{_STRING}\s*,\s*(?:\{{[^{{}}]*\}}\s*,\s*)?)"
     r"(async\s+)?(?=function\b|\(|\w+\s*=>)"

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from selfplay.oracle.rewriting.python_trees import loaded
 from selfplay.oracle.rewriting.secret_names import secret_name
 from selfplay.oracle.rewriting.variants import FAR
-from selfplay.plain_text import syntax_tree
+from selfplay.python_source import syntax_tree
 
 VARIANTS = 7
 """How the other value differs: longer, changed in one place, in case, in white space, at its end, shorter, in order."""

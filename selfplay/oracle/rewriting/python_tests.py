@@ -20,7 +20,7 @@ from selfplay.oracle.rewriting.python_trees import (
 )
 from selfplay.oracle.rewriting.secret_names import as_class, secret_name, vocabulary
 from selfplay.oracle.rewriting.variants import chosen
-from selfplay.plain_text import syntax_tree
+from selfplay.python_source import syntax_tree
 
 OTHERS = 4
 """The most tests of a file, besides its F2P tests, that are kept and made to fail."""

@@ -5,7 +5,8 @@ import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
-from selfplay.plain_text import encode, syntax_tree
+from selfplay.plain_text import encode
+from selfplay.python_source import syntax_tree
 
 MOST_WORDS = 50
 """How many characters at the end of an id are searched: class and function names are at its end."""

@@ -122,7 +122,7 @@ def _matters(name: str, lines: tuple[str, ...], script: str) -> bool:
 def _json(text: str, script: str) -> Any:
     try:
         value = json.loads(text or "{}")
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UnreadableSettings(str(error)) from error
     if not isinstance(value, dict):
         return value

@@ -12,7 +12,7 @@ from typing import Any
 
 from packaging.utils import canonicalize_name
 
-from selfplay.plain_text import syntax_tree
+from selfplay.python_source import syntax_tree
 from selfplay.repository.detection.formats import read_ini, read_text, read_toml
 
 MOST_NAMES, MOST_FILES, MOST_WORD = 1_000, 50, 2_000

@@ -3,13 +3,13 @@
 Nothing is guessed: a tree without a stated licence has none here, and whoever publishes its code is told so.
 """
 
-import json
 import re
 from pathlib import Path
 from typing import Any
 
 from selfplay.artifact.reading import UntrustedDataError, listed_below, read_below
 from selfplay.repository.detection.formats import ini, toml
+from selfplay.untrusted_json import json_value
 
 MOST_BYTES = 1 << 20
 _FILES = re.compile(r"(licen[cs]e|copying|unlicense)([.-].*)?", re.IGNORECASE)
@@ -67,8 +67,8 @@ def _in_setup(tree: Path) -> str | None:
 
 def _in_package_json(tree: Path) -> str | None:
     try:
-        value = json.loads(_text(tree, "package.json") or "null")
-    except (ValueError, RecursionError):
+        value = json_value((_text(tree, "package.json") or "null").encode())
+    except ValueError:
         return None
     return _line(_inner(value, "license"))
 

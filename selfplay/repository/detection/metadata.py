@@ -9,7 +9,7 @@ from email.parser import HeaderParser
 from pathlib import Path
 from typing import Any
 
-from selfplay.plain_text import syntax_tree
+from selfplay.python_source import syntax_tree
 from selfplay.repository.detection import poetry
 from selfplay.repository.detection.formats import MAX_BYTES, read_ini, read_text, read_toml
 

@@ -90,7 +90,7 @@ def _clause(text: str) -> str:
     match = _CLAUSE.fullmatch(text)
     if match is None:
         raise ValueError(f"{text!r} is not a constraint")
-    operator, version = match[1] or "==", re.sub(r"(?<!\.[*xX])(\.[*xX])+$", ".*", match[2])
+    operator, version = match[1] or "==", re.sub(r"(?<!\.[*xX])(\.[*xX])++$", ".*", match[2])
     if version in ("*", "x", "X"):
         return ""
     if operator in ("^", "~"):

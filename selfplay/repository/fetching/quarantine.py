@@ -48,7 +48,7 @@ MODULES = {
         "trees", "uncommitted", "unreadable_files", "versions",
     ),
     "repository/files": ("archive",),
-    "": ("errors", "formatting", "plain_text", "subprocesses", "untrusted_json"),
+    "": ("errors", "formatting", "plain_text", "python_source", "subprocesses", "untrusted_json"),
 }  # fmt: skip
 """Folder of the package -> its modules that run inside."""
 OID = re.compile(r"[0-9a-f]{40}")

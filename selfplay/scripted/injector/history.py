@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from selfplay import patches
 from selfplay.formatting import count
 from selfplay.patches.lines import split_lines
-from selfplay.plain_text import syntax_tree
+from selfplay.python_source import syntax_tree
 from selfplay.scripted.edits.cuts import UNREADABLE, Cut, PlantedChange, apply_cuts, first_line
 from selfplay.scripted.edits.names import top_level_names
 

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 from selfplay.errors import SelfplayError
 from selfplay.oracle.originals import original_texts
-from selfplay.plain_text import decode, encode, printable, syntax_tree
+from selfplay.plain_text import decode, encode, printable
+from selfplay.python_source import syntax_tree
 from selfplay.repository import Prepared, Suite
 from selfplay.repository.suites import pytest_suite
 from selfplay.repository.suites.pytest_suite import CoverageMap

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from selfplay.patches.lines import split_lines
-from selfplay.plain_text import syntax_tree
+from selfplay.python_source import syntax_tree
 from selfplay.scripted.edits.cuts import (
     Cut,
     PlantedChange,

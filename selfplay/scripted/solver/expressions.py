@@ -5,7 +5,7 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 
-from selfplay.plain_text import syntax_tree
+from selfplay.python_source import syntax_tree
 from selfplay.scripted.edits.cuts import Cut
 from selfplay.scripted.edits.names import parameters
 from selfplay.scripted.solver.evidence import CodePlace, Evidence

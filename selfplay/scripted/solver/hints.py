@@ -7,7 +7,7 @@ import ast
 import re
 from functools import lru_cache
 
-from selfplay.plain_text import syntax_tree
+from selfplay.python_source import syntax_tree
 from selfplay.scripted.edits.names import CodeNames, Function, parameters, top_level_names
 from selfplay.scripted.solver.evidence import CodePlace, Evidence
 

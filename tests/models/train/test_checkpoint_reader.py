@@ -8,14 +8,17 @@ import pickle
 import shutil
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 from small_trainers import learner, train
+from torch.distributed.checkpoint.filesystem import _StorageInfo
 from torch.distributed.checkpoint.metadata import BytesStorageMetadata, Metadata, TensorStorageMetadata
 
 from selfplay.train import checkpoint
 from selfplay.train.errors import TrainError
+from selfplay.train.step import Trainer
 
 
 class Program:
@@ -96,14 +99,26 @@ def test_a_description_that_takes_for_ever_is_refused(tmp_path: Path, place: str
         checkpoint.resume(learner(), tmp_path / "run")
 
 
-@pytest.mark.parametrize("packed", ["tensor", "value"])
-def test_a_tensor_that_is_packed_is_refused(tmp_path: Path, packed: str) -> None:
-    """torch unpacks the zip of a tensor or value as far as it goes: 1 MB may be a gigabyte."""
+def described_tensor(tmp_path: Path, kind: type = TensorStorageMetadata) -> tuple[Path, Metadata, _StorageInfo]:
+    """A checkpoint of `tmp_path / "run"`, its description, and where it says that the first tensor or value lies."""
     saved = checkpoint.save(train(learner(), 1), tmp_path / "run", {"at": 1})
     described = pickle.loads((saved / ".metadata").read_bytes())
-    kind = BytesStorageMetadata if packed == "value" else TensorStorageMetadata
-    fqn = next(name for name, one in described.state_dict_metadata.items() if isinstance(one, kind))
-    one = next(info for index, info in described.storage_data.items() if index.fqn == fqn)
+    name = next(name for name, one in described.state_dict_metadata.items() if isinstance(one, kind))
+    return saved, described, next(info for index, info in described.storage_data.items() if index.fqn == name)
+
+
+def rewritten(saved: Path, described: Metadata) -> None:
+    """Write the description, and the sizes of the files as they are now."""
+    (saved / ".metadata").write_bytes(pickle.dumps(described))
+    about = json.loads((saved / checkpoint.ABOUT).read_text())
+    about["files"] = {name: (saved / name).stat().st_size for name in about["files"]}
+    (saved / checkpoint.ABOUT).write_text(json.dumps(about))
+
+
+@pytest.mark.parametrize("kind", [TensorStorageMetadata, BytesStorageMetadata])
+def test_a_tensor_that_is_packed_is_refused(tmp_path: Path, kind: type) -> None:
+    """torch unpacks the zip of a tensor or value as far as it goes: 1 MB may be a gigabyte."""
+    saved, described, one = described_tensor(tmp_path, kind)
     file = saved / one.relative_path
     old = io.BytesIO(file.read_bytes()[one.offset : one.offset + one.length])
     new = io.BytesIO()
@@ -112,10 +127,7 @@ def test_a_tensor_that_is_packed_is_refused(tmp_path: Path, packed: str) -> None
             target.writestr(name, source.read(name))
     one.offset, one.length = file.stat().st_size, len(new.getvalue())
     file.write_bytes(file.read_bytes() + new.getvalue())
-    (saved / ".metadata").write_bytes(data := pickle.dumps(described))
-    about = json.loads((saved / checkpoint.ABOUT).read_text())
-    about["files"] |= {".metadata": len(data), file.name: file.stat().st_size}
-    (saved / checkpoint.ABOUT).write_text(json.dumps(about))
+    rewritten(saved, described)
     with pytest.raises(TrainError, match="holds a packed tensor"):
         checkpoint.resume(learner(), tmp_path / "run")
 
@@ -141,4 +153,61 @@ def test_a_checkpoints_tensors_lie_in_its_own_files(tmp_path: Path) -> None:
     about["files"][".metadata"] = len(data)
     (saved / checkpoint.ABOUT).write_text(json.dumps(about))
     with pytest.raises(TrainError, match=r"names '../../secret', which is no file of the checkpoint"):
+        checkpoint.resume(learner(), tmp_path / "run")
+
+
+@pytest.mark.parametrize(("option", "value"), [("eps", "x"), ("amsgrad", True), ("maximize", True), ("strange", 1)])
+def test_no_option_of_an_optimizer_is_a_checkpoints(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, option: str, value: object
+) -> None:
+    """One that maximises would train a stranger's run uphill."""
+    theirs, made = train(learner(), 1), checkpoint._state
+
+    def changed(trainer: Trainer) -> dict[str, Any]:
+        state = made(trainer)
+        for group in state["optimizer"]["param_groups"] if trainer is theirs else ():
+            group[option] = value
+        return state
+
+    monkeypatch.setattr(checkpoint, "_state", changed)
+    checkpoint.save(theirs, tmp_path / "run", {"at": 1})
+    mine = learner()
+    before = {name: one for name, one in mine.optimizer.param_groups[0].items() if name != "params"}
+    assert checkpoint.resume(mine, tmp_path / "run") == {"at": 1}
+    after = {name: one for name, one in mine.optimizer.param_groups[0].items() if name != "params"}
+    assert after == before
+    train(mine, 1)
+
+
+def test_what_torch_and_python_read_of_a_zip_is_the_same(tmp_path: Path) -> None:
+    """torch finds a zip's directory by its offset, Python right before its end: 2 MB of a tensor were 2 GB."""
+    saved, described, one = described_tensor(tmp_path)
+    file = saved / one.relative_path
+    with zipfile.ZipFile(io.BytesIO(file.read_bytes()[one.offset : one.offset + one.length])) as source:
+        members = [(name, source.read(name)) for name in source.namelist()]
+    packed, plain = io.BytesIO(), io.BytesIO()
+    for made, kind in ((packed, zipfile.ZIP_DEFLATED), (plain, zipfile.ZIP_STORED)):
+        with zipfile.ZipFile(made, "w", kind) as target:
+            for name, data in members:
+                target.writestr(name, data)
+    theirs, ours = packed.getvalue(), plain.getvalue()
+    end = theirs.rindex(b"PK\5\6")
+    directory = ours[ours.index(b"PK\1\2") : ours.rindex(b"PK\5\6")]
+    assert len(directory) == len(theirs[theirs.index(b"PK\1\2") : end])  # torch's lies before, Python's behind it
+    one.offset, one.length = file.stat().st_size, end + len(directory) + 22
+    file.write_bytes(file.read_bytes() + theirs[:end] + directory + theirs[end:])
+    rewritten(saved, described)
+    with pytest.raises(TrainError):
+        checkpoint.resume(learner(), tmp_path / "run")
+
+
+@pytest.mark.parametrize("values", [True, False])
+def test_a_part_is_no_longer_than_what_it_holds(tmp_path: Path, values: bool) -> None:
+    """A sparse file of two gigabytes as a learning rate took four gigabytes of memory."""
+    saved, described, one = described_tensor(tmp_path, BytesStorageMetadata if values else TensorStorageMetadata)
+    file = saved / one.relative_path
+    os.truncate(file, 100 << 20)
+    one.offset, one.length = 0, 100 << 20
+    rewritten(saved, described)
+    with pytest.raises(TrainError, match="more bytes than it has"):
         checkpoint.resume(learner(), tmp_path / "run")
