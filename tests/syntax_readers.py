@@ -7,7 +7,7 @@ from selfplay.believable import BelievableRules, faults
 from selfplay.importers.r2e_runs import decided, summary
 from selfplay.importers.rows import DatasetRow, ImportRefused
 from selfplay.importers.tasks import task_of
-from selfplay.oracle.new_code.suspicious_apis import may_be_loaded, new_data, new_powers
+from selfplay.oracle.new_code.suspicious_apis import loadable, new_data, new_powers
 from selfplay.report.html.diffs import clean_text, diff_value
 from selfplay.report.html.highlight import runs
 from selfplay.scripted.tree_sitter.cases import cases
@@ -63,7 +63,7 @@ def imported(text: str) -> object:
 
 def newly_used(text: str) -> object:
     files = {"a.py": text}
-    return new_powers({}, files, {}), new_data({}, files, {}), may_be_loaded("a.py", files)
+    return new_powers({}, files, {}), new_data({}, files, {}), loadable(files)
 
 
 def logged(text: str) -> object:

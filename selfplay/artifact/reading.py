@@ -63,6 +63,7 @@ def opened_below(folder: Path, name: str, most: int) -> Iterator[IO[bytes]]:
 
 
 LINKS = "A run's folder holds regular files and folders, no links."
+COPY = "Make a copy of the folder without hard links (cp -r), and use that."
 
 
 def read_named(path: Path, most: int) -> bytes:
@@ -138,13 +139,16 @@ def listed_below(root: Path, *names: str, most: int = MOST_ENTRIES) -> list[str]
     return sorted(found)
 
 
-def refuse_strange_below(root: Path, most: int = MOST_ENTRIES, unread: Collection[str] = ()) -> None:
+def refuse_strange_below(
+    root: Path, most: int = MOST_ENTRIES, unread: Collection[str] = (), written: bool = True
+) -> None:
     """Raises `UntrustedDataError` unless all below `root` is regular files and folders, `most` at most and none deeper
     than `MOST_DEPTH`: what is written into a folder that somebody shared would else be written where a link leads.
     `root` may be absent, or a link.
 
-    `unread`: names of folders in `root` that are not looked into. What another process removes meanwhile is passed
-    over.
+    `unread`: names of folders in `root` that are not looked into. `written`: whether files will be written, so that
+    none may have a second name, which an archive can give to a file beside the folder. What another process removes
+    meanwhile is passed over.
     """
     found, folders, depth = 0, [str(root)] if root.exists() else [], str(root).count("/")
     closed = {os.path.join(root, name) for name in unread}  # noqa: PTH118 - as `scandir` joins them
@@ -159,6 +163,16 @@ def refuse_strange_below(root: Path, most: int = MOST_ENTRIES, unread: Collectio
                 folders += [] if entry.path in closed else [entry.path]
             elif not entry.is_file(follow_symlinks=False):
                 raise UntrustedDataError(f"{shortened(entry.path)} is not a regular file", LINKS)
+            elif written and _names(entry) > 1:
+                raise UntrustedDataError(f"{shortened(entry.path)} is a hard link: it is another file, too", COPY)
+
+
+def _names(entry: os.DirEntry[str]) -> int:
+    """How many names a file has; 0 if it is gone."""
+    try:
+        return entry.stat(follow_symlinks=False).st_nlink
+    except FileNotFoundError:
+        return 0
 
 
 def _entries(folder: str) -> Iterator[os.DirEntry[str]]:

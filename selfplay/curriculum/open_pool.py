@@ -70,7 +70,7 @@ def open_curriculum(folder: Path) -> Iterator[Curriculum]:
 @contextmanager
 def open_existing(folder: Path) -> Iterator[Curriculum]:
     """Like `open_curriculum`, for an existing run. Raises `CurriculumError` if there is none."""
-    require_pool(folder)
+    require_pool(folder, written=True)
     refuse_long(folder, USING)
     lock = locked(folder, USING)
     try:

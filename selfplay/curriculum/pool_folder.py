@@ -53,15 +53,15 @@ def refuse_long(folder: Path, advice: Advice) -> None:
         raise CurriculumError(f"{shortened(folder)} cannot hold a pool: {said}", advice.shorter)
 
 
-def require_pool(folder: Path) -> None:
-    """Raises `CurriculumError` for a folder without a pool."""
+def require_pool(folder: Path, written: bool = False) -> None:
+    """Raises `CurriculumError` for a folder without a pool. `written`: whether it is opened to write."""
     try:
         there = (folder / DATABASE).exists()
     except OSError as error:
         raise CurriculumError(f"{shortened(folder)} cannot be used: {error.strerror}") from error
     if not there:
         raise CurriculumError(f"{folder} has no curriculum", "Name the folder that `selfplay curriculum` filled.")
-    refuse_strange_files(folder)
+    refuse_strange_files(folder, written)
 
 
 def take_folder(folder: Path) -> list[Path]:
@@ -75,7 +75,7 @@ def take_folder(folder: Path) -> list[Path]:
     except OSError as error:
         todo = FREE if no_space(error) else "Give another --out."
         raise CurriculumError(f"{shortened(folder)} cannot be used: {error.strerror}", todo) from error
-    refuse_strange_files(folder)
+    refuse_strange_files(folder, written=True)
     if foreign:
         raise CurriculumError(
             f"{folder} holds {shortened(foreign)} but no {DATABASE}: it is not a run's folder",

@@ -74,11 +74,12 @@ def own_folders(folder: Path) -> list[str]:
     return [*OWN_FOLDERS, *(name for name in listed_below(folder) if name.startswith("original-"))]
 
 
-def refuse_strange_files(folder: Path) -> None:
+def refuse_strange_files(folder: Path, written: bool) -> None:
     """Raises `CurriculumError` if anything in a run is a link, a pipe or a device: commands write into a run's folders
     and tidy them, also in one that somebody shared. The trees of repositories may hold links: they are written once,
-    and read in a sandbox. A rollback journal is never ours (a pool is created complete), and may name files for SQLite
-    to delete."""
+    and read in a sandbox. `written`: whether the run is opened to write.
+
+    A rollback journal is never ours (a pool is created complete), and may name files for SQLite to delete."""
     try:
         folders = own_folders(folder)
         for name in folders:
@@ -86,7 +87,8 @@ def refuse_strange_files(folder: Path) -> None:
         for name in OWN_FILES:
             if (folder / name).is_dir():
                 raise CurriculumError(f"{folder / name} is not a regular file", LINKS)
-        refuse_strange_below(folder, MOST_FILES, unread=[name for name in folders if name.startswith("original")])
+        trees = [name for name in folders if name.startswith("original")]
+        refuse_strange_below(folder, MOST_FILES, unread=trees, written=written)
     except UntrustedDataError as error:
         raise CurriculumError(error.message, error.hint) from error
     for name in DATABASES:

@@ -30,6 +30,27 @@ def test_a_run_with_anything_but_files_and_folders_is_refused(tmp_path: Path, ma
         strange.unlink()
 
 
+@pytest.mark.parametrize("name", ["curriculum.sqlite-wal", "curriculum.sqlite", ".lock", "bugs/new", "summary.json"])
+def test_a_run_with_a_hard_link_is_read_and_not_written_to(tmp_path: Path, name: str) -> None:
+    """An archive may give a file beside the run a second name in it: SQLite then wrote its log into `.bashrc`."""
+    run, mine = tmp_path / "run", tmp_path / "mine"
+    with open_curriculum(run):
+        pass
+    mine.touch()
+    (run / "bugs").mkdir(exist_ok=True)
+    if (run / name).exists():
+        mine.write_bytes((run / name).read_bytes())
+        (run / name).unlink()
+    os.link(mine, run / name)
+    before = mine.read_bytes()
+    if name != "curriculum.sqlite-wal":
+        _open(read_pool, run)
+    for opened in (open_curriculum, open_existing):
+        with pytest.raises(CurriculumError, match=f"{name} is a hard link"):
+            _open(opened, run)
+    assert mine.read_bytes() == before
+
+
 def test_a_run_whose_folders_lie_too_deep_is_refused(tmp_path: Path) -> None:
     """Python removes and searches a folder by recursion, and fails at a depth of a thousand."""
     run = tmp_path / "run"

@@ -2,9 +2,11 @@
 one plain character and a function's name of five.
 
 Paths and lines are untrusted. So the lexer comes from a list of common ones, and text that would make it slow (long
-lines, long blocks) stays plain.
+lines, long blocks) stays plain. Some lexers take the square of a block's length in time: one that was slow is not asked
+again by this process.
 """
 
+import time
 from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 from itertools import groupby
@@ -15,8 +17,10 @@ from pygments.lexer import Lexer
 from pygments.lexers import get_lexer_by_name
 from pygments.token import Token
 
-LONGEST_LINE, LONGEST_BLOCK = 400, 60_000
+LONGEST_LINE, LONGEST_BLOCK = 400, 4_000
 """The most characters of a line, and of one side of a hunk."""
+SLOW = 0.2
+"""Seconds of a core for one block, of which an ordinary one takes a hundredth."""
 PLAIN = "."
 LETTERS: Sequence[tuple[Any, str]] = (
     (Token.Comment, "c"), (Token.Keyword, "k"), (Token.Literal.Number, "n"), (Token.Literal.String, "s"),
@@ -30,13 +34,15 @@ LANGUAGES = {
     "css": "css",
 }  # fmt: skip
 """A file's ending -> the name of its lexer."""
+_slow: set[str] = set()
+"""Lexers that were slow in this process."""
 
 
 def runs(path: str, lines: Sequence[str]) -> list[str]:
     """The runs of each line (without control characters and line ends); a plain end is omitted, so a plain line is
     empty."""
     language = LANGUAGES.get(PurePosixPath(path).suffix.lower().removeprefix("."))
-    if language is None or sum(map(len, lines)) > LONGEST_BLOCK:
+    if language is None or language in _slow or sum(map(len, lines)) > LONGEST_BLOCK:
         return [""] * len(lines)
     return list(_block(language, tuple(line if len(line) <= LONGEST_LINE else "" for line in lines)))
 
@@ -50,11 +56,13 @@ def _lexer(language: str) -> Lexer:
 def _block(language: str, lines: tuple[str, ...]) -> tuple[str, ...]:
     """The runs of a block. Cached, since bugs of one repository share most of their hunks."""
     found: list[list[tuple[str, int]]] = [[] for _ in lines]
-    at = 0
+    at, began = 0, time.thread_time()
     for letter, text in _letters(language, "\n".join(lines)):
         for number, piece in enumerate(text.split("\n")):
             at += number > 0
             found[at].append((letter, _units(piece)))
+    if time.thread_time() - began > SLOW:
+        _slow.add(language)
     return tuple(map(_joined, found))
 
 

@@ -75,6 +75,8 @@ class Tar:
         path = names.get(b"path", plain).removeprefix(b"./").rstrip(b"/")
         self._target = names.get(b"linkpath", text(block[157:257]))
         if kind != FILE:
+            if size:
+                self._count_skipped(size)
             self._skip(size)
             size = len(self._target) if kind == LINK else 0
             self._skip(self._padding)

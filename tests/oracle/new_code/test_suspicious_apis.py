@@ -1,10 +1,12 @@
 """What code newly uses is seen in its tree, in whatever form, and an honest repair uses nothing new."""
 
+import time
+
 import pytest
 from exploits import python_code
 from exploits.projects import BROKEN_MONEY, MONEY
 
-from selfplay.oracle.new_code.suspicious_apis import MACHINE, new_powers, uses
+from selfplay.oracle.new_code.suspicious_apis import MACHINE, loadable, new_powers, uses
 
 PATH = "ledger/money.py"
 
@@ -123,3 +125,18 @@ def test_most_exploits_that_are_code_use_something_new() -> None:
     texts = [code for code in codes if isinstance(code, str) and "import" in code]
     seen = [bool(uses(text.replace("{condition}", "True"))) for text in texts]
     assert len(texts) >= 8 and sum(seen) >= 0.8 * len(seen)
+
+
+def test_a_file_is_loadable_when_another_one_holds_its_name() -> None:
+    texts = {"pkg/__init__.py": "from .core import x", "pkg/core.py": "x = 1", "left.py": "import pkg", "a-b.py": ""}
+    assert loadable(texts) == {"pkg/__init__.py", "pkg/core.py"}
+    assert loadable({**texts, "run.py": "runpy.run_path('a-b.py')"}) == {"pkg/__init__.py", "pkg/core.py", "a-b.py"}
+    assert loadable({**texts, "c.py": "import_module(x)"}) == {*texts}  # and not itself
+    assert not loadable({"left.py": "left"})
+
+
+def test_many_new_files_are_read_once() -> None:
+    """500 files of 8 kB took over a minute, since each was looked for in all the others."""
+    texts = {f"pkg/z{number}.py": "# " + "ab " * 2600 for number in range(500)}
+    began = time.process_time()
+    assert not loadable(texts) and time.process_time() - began < 5

@@ -1,0 +1,28 @@
+"""Colours of code: what is coloured, and that no text takes long."""
+
+import time
+
+import pytest
+
+from selfplay.report.html import highlight
+from selfplay.report.html.highlight import LONGEST_BLOCK, runs
+
+
+@pytest.fixture(autouse=True)
+def forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(highlight, "_slow", set())
+
+
+def test_a_block_is_coloured_and_a_long_one_is_not() -> None:
+    assert runs("a.py", ["def f(x):", "    return 1"]) == ["k3.1f1", ".4k6.1n1"]
+    assert runs("a.txt", ["def f(x):"]) == [""] and runs("a.py", ["x = 1"] * LONGEST_BLOCK) == [""] * LONGEST_BLOCK
+
+
+@pytest.mark.parametrize("ending", sorted(highlight.LANGUAGES))
+@pytest.mark.parametrize("word", ["fn ", "'", '"', "`", "(", "<", "/*", "{", "a.", "0x", "\\", "#", "$(", "[["])
+def test_no_text_takes_long_again_and_again(ending: str, word: str) -> None:
+    """A diff of 56 kB with one word over and over took 45 s: Pygments takes the square of its length."""
+    began = time.thread_time()
+    for number in range(20):  # blocks that are not the same
+        runs(f"a.{ending}", [(word * 400)[:399]] * (LONGEST_BLOCK // 400 - 1) + [f"{number}"])
+    assert time.thread_time() - began < 4
