@@ -18,7 +18,9 @@ from selfplay.artifact.reading import refuse_strange_below
 from selfplay.commands.asked_roles import BOTH, asked_roles
 from selfplay.commands.result_folder import finished
 from selfplay.commands.sources import lesson_sources, model_files
+from selfplay.commands.training.shared_checkpoints import refuse_large_descriptions
 from selfplay.curriculum import read_pool
+from selfplay.curriculum.trust import remember_run
 from selfplay.formatting import count
 from selfplay.policies.tokenizer import imported, load_tokenizer
 from selfplay.sft.sequences import Lecture, LessonsWanted, lectures
@@ -75,6 +77,7 @@ def sft(order: SftOrder, watcher: SftWatcher) -> dict[str, Any]:
 
     Raises `SelfplayError` for errors that the user can mend."""
     refuse_strange_below(order.out)
+    refuse_large_descriptions(order.out)
     settings = {**_settings(order), "episodes": lesson_sources(order.runs), "model_files": model_files(order.model)}
     done = finished(order.out / SUMMARY, settings, "run", TrainError)
     if done is not None:
@@ -89,7 +92,9 @@ def sft(order: SftOrder, watcher: SftWatcher) -> dict[str, Any]:
     told = {"lessons": dict(counts), "training": _amount(training), "held_out": _amount(held_out)}
     from selfplay.commands.sft_training import train
 
-    order.out.mkdir(parents=True, exist_ok=True)
+    if not order.out.exists():
+        order.out.mkdir(parents=True)
+        remember_run(order.out)
     result = train(order, training, held_out, kind, watcher)
     summary = {"settings": settings, **told, **result}
     write_atomically(order.out / SUMMARY, (json.dumps(summary, indent=2) + "\n").encode())

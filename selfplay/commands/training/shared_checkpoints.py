@@ -13,10 +13,10 @@ MOST_DESCRIPTION = MIB
 
 
 def refuse_large_descriptions(run: Path) -> None:
-    """Raises `TrainingError` for a larger one in a run that this user did not make."""
+    """Raises `TrainingError` for a larger one in a run, or a result of `sft`, that this user did not make."""
     if is_own(run):
         return
     most = MOST_DESCRIPTION * times()
-    for path in (run / "checkpoints").rglob(DESCRIPTION):
+    for path in (path for name in ("checkpoints", "within", "epochs") for path in (run / name).rglob(DESCRIPTION)):
         if (size := path.lstat().st_size) > most:
             raise TrainingError(f"{path} is {size} bytes; a shared run may have {most}", LARGER)
