@@ -22,9 +22,9 @@ LOOKS = 150
 EFFECTS = "selfplay_e"
 """The name of the helper in calls."""
 HELPER = "\n\n".join(map(inside.text, ("selfplay_in_place.py", "selfplay_effects.py")))
-KINDS, BELOW, FAILURES = 7, 2, 9
+KINDS, BELOW, FAILURES = 7, 2, 18
 """Other types tried for an argument, of which the first so many are below its own, and ways in which a given function
-fails: at one of three calls, with one of three errors."""
+fails: at one of three calls, with one of six errors."""
 _FUNCTIONS = (ast.Lambda, ast.Name, ast.Attribute, ast.Call)
 """What may be a function; a call is looked into."""
 MANY = 10_000

@@ -26,6 +26,18 @@ class Missing(Failed, KeyError):
     """The same, where it is taken for a key that is not there."""
 
 
+class Invalid(Failed, ValueError):
+    """The same, where a program's own errors are caught: a handler that holds too much takes it for one of them."""
+
+
+class Unsuitable(Failed, TypeError):
+    """The same."""
+
+
+class Absent(Failed, AttributeError):
+    """The same."""
+
+
 class Anything:
     """Equal to all others, as what tests put in a place that does not matter."""
 
@@ -124,7 +136,7 @@ def long(value, told):
     return value * (LONG // max(1, len(value)) + 1)
 
 
-ERRORS = Failed, Ended, Missing
+ERRORS = Failed, Ended, Missing, Invalid, Unsuitable, Absent
 FUNCTIONS = (
     lambda value, told: Callable(telling(value, told)), lambda value, told: functools.partial(telling(value, told)),
     answering(None), answering(0), answering(True),

@@ -186,6 +186,21 @@ def plus(one: int) -> int:
     return one + 1
 
 
+def tried(rule: Callable[[int], int], one: list[int]) -> int:
+    made = sum(map(rule, one))
+    try:
+        return int(str(made))
+    except ValueError:
+        return 0
+
+
+def tried_with_the_rule(rule: Callable[[int], int], one: list[int]) -> int:
+    try:
+        return int(str(sum(map(rule, one))))
+    except ValueError:
+        return 0
+
+
 PAIRS: list[tuple[Callable[..., Any], Callable[..., Any], tuple[Any, ...], tuple[int, ...]]] = [
     (pairs, pairs_that_empties, ([1, 2],), ()),
     (copied, handed_back, ([1, 2],), ()),
@@ -208,5 +223,6 @@ PAIRS: list[tuple[Callable[..., Any], Callable[..., Any], tuple[Any, ...], tuple
     (extended, extended_one_by_one, ([], [1, 2]), (1, 5)),
     (default_of, default_of_equal, (None,), (0, 0)),
     (found_in, found_in_without_a_key, ({"a": 1}, "b"), ()),
+    (tried, tried_with_the_rule, (plus, [1, 2]), (-1, 0, 10)),
 ]
 """(right, wrong, the values both are called with, the way they are looked at, if it is not the usual one)"""
