@@ -108,6 +108,23 @@ def link(to: str) -> Callable[[Path, Place], None]:
     return lambda path, place: path.symlink_to(place.outside / to)
 
 
+def hard_link(to: str) -> Callable[[Path, Place], None]:
+    """A second name of a file outside, as an archive can give it one."""
+    return lambda path, place: path.hardlink_to(place.outside / to)
+
+
+def deep(count: int) -> Callable[[Path, Place], None]:
+    """So many folders in each other, the last of which is a link to the outside."""
+
+    def make(path: Path, place: Place) -> None:
+        path.mkdir()
+        inner = path.joinpath(*"d" * count)
+        inner.mkdir(parents=True)
+        (inner / "last").symlink_to(place.outside)
+
+    return make
+
+
 def zero(path: Path, place: Place) -> None:
     """A device that never ends, or a link to it for those who may not make one."""
     try:

@@ -4,7 +4,7 @@ import os
 import shutil
 from collections.abc import Iterator
 
-from benchmarks.hostile.changes import fields, instead, link, pipe, sparse, written
+from benchmarks.hostile.changes import deep, fields, hard_link, instead, link, pipe, sparse, written
 from benchmarks.hostile.place import ESCAPE, POOL, RUNNING, WRITING, Case, Change, Place
 
 
@@ -43,6 +43,12 @@ def folders() -> Iterator[Case]:
     yield Case("a journal", written("curriculum.sqlite-journal", b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7" * 99, "run"), POOL)
     yield Case("a log that is a link", instead("curriculum.sqlite-wal", link("secret"), "run"), POOL)
     yield Case("a log of 1 TB", sparse("curriculum.sqlite-wal", 1 << 40, "run"), POOL)
+    for name in ("curriculum.sqlite-wal", "curriculum.sqlite-shm", "curriculum.sqlite", "train.sqlite-wal", ".lock"):
+        yield Case(
+            f"{name} is a hard link", instead(name, hard_link("secret"), "run"), ("solve",), ("show", "demonstrate")
+        )
+    for name, count in (("weights", 3), ("checkpoints", 10), ("new", 200)):
+        yield Case(f"a link {count} deep in {name}", instead(name, deep(count), "run"), POOL)
     yield Case("a lock that is a link", instead(".lock", link("made"), "run"), POOL)
     yield Case("a lock that is a pipe", instead(".lock", pipe, "run"), POOL)
     lists = b'{"x":[' + b",".join([b"[]"] * 249_000) + b"]}\n"

@@ -45,6 +45,7 @@ def episodes() -> Iterator[Case]:
     yield told("a window of 128 MiB", wide_window)
     yield told("2 million lists", packed(lambda: [step('{"x": [' + "[]," * 2_000_000 + "0]}")]))
     yield told("100,000 brackets", packed(lambda: [step("[" * 100_000)]))
+    yield told("200 MB of line ends", packed(lambda: ["\n" * (200 * MIB)]))
     yield told("300,000 steps", packed(lambda: [step()] * 300_000))
     beyond = json.dumps({"ids": [1 << 40], "mask": [1], "logprobs": [0.0]})
     yield told("numbers beyond arrays", packed(lambda: [beyond]))
