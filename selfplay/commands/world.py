@@ -1,6 +1,7 @@
 """What `selfplay world` does: write a solver's world as files, so that any agent can attempt the bug without
 selfplay."""
 
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -59,4 +60,5 @@ def hand_out(folder: Path, out: Path, backend: Backend, *, trust: bool = False) 
             (staging / DIFF).chmod(0o755)
 
     again(work)
-    return HandedOut(out, f"{out}/{DIFF} && selfplay grade {folder} --patch {out}/fix.diff")
+    made, bug_folder, fix = (shlex.quote(str(one)) for one in (out / DIFF, folder, out / "fix.diff"))
+    return HandedOut(out, f"{made} && selfplay grade {bug_folder} --patch {fix}")

@@ -12,6 +12,7 @@ import hashlib
 import hmac
 import json
 import os
+import re
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -35,6 +36,7 @@ WANTS = {
     "source": "the tree this run was made on would be fetched",
 }
 MOST_SHOWN = 4_000
+_BLANKS = re.compile(r"[^\S\n]{9,}+|\n{3,}+")
 
 
 class NotTrusted(CurriculumError):
@@ -51,7 +53,13 @@ class Wish:
 
     def words(self) -> str:
         """The wish as a question to the user."""
-        return f"{WANTS[self.kind]}:\n    {self.text[:MOST_SHOWN]}" + (" ..." if len(self.text) > MOST_SHOWN else "")
+        text = _BLANKS.sub(lambda found: f" [{len(found[0])} blanks] ", self.text)
+        return f"{WANTS[self.kind]}:\n    {text[:MOST_SHOWN]}" + (" ..." if len(text) > MOST_SHOWN else "")
+
+    @property
+    def shown_whole(self) -> bool:
+        """Whether the question holds all of it, so that a yes means what is run."""
+        return not self.words().endswith(" ...")
 
     def digest(self) -> str:
         """The name of the wish's note in the state folder."""

@@ -83,6 +83,8 @@ def _files(tree: Path) -> Iterator[tuple[str, os.stat_result]]:
             if number > LARGEST_TREE.entries:
                 raise UntrustedDataError(f"{tree} holds more than {LARGEST_TREE.entries} files")
             path = f"{here}{entry.name}"
+            if entry.name.lower() == ".git":  # no tree of git's holds one, and git runs programs that it names
+                raise UntrustedDataError(f"{tree} holds {path[:200]!r}, which is git's own")
             if entry.is_dir(follow_symlinks=False):
                 folders.append(f"{path}/")
             elif entry.is_file(follow_symlinks=False) or entry.is_symlink():

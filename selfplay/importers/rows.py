@@ -15,6 +15,7 @@ from selfplay.artifact.decoding import parse_json, text_memory
 from selfplay.artifact.reading import MIB, UntrustedDataError, listed_below, opened_named
 from selfplay.curriculum.reading_memory import limited_memory
 from selfplay.errors import SelfplayError
+from selfplay.untrusted_json import MOST_VALUES
 
 MOST_ROWS, MOST_LINES = 100_000, 1_000_000
 MOST_LINE, MOST_LIST = 16 * MIB, 64 * MIB
@@ -108,6 +109,16 @@ def _lines(file: Path) -> Iterator[tuple[int, Any, str]]:
                 yield number, None, error.message
 
 
+def _slots(column: Any) -> int:
+    """How many values a column becomes: of nulls, a few bytes stand for any number."""
+    kind = str(column.type)
+    if kind.startswith(("list", "large_list", "fixed_size_list", "map")):
+        return len(column) + _slots(column.flatten() if hasattr(column, "flatten") else column.values)
+    if kind.startswith("struct"):
+        return len(column) + sum(map(_slots, column.flatten()))
+    return len(column)
+
+
 def _parquet(file: Path) -> Iterator[tuple[int, Any, str]]:
     try:
         import pyarrow
@@ -125,8 +136,9 @@ def _parquet(file: Path) -> Iterator[tuple[int, Any, str]]:
                     batch = next(batches, None)
                     if batch is None:
                         return
-                    small = batch.nbytes <= MOST_LINE
-                    fault = "" if small else f"it takes {batch.nbytes} bytes; the limit is {MOST_LINE}"
+                    size, values = batch.nbytes, sum(map(_slots, batch.columns))
+                    small = size <= MOST_LINE and values <= MOST_VALUES
+                    fault = "" if small else f"it takes {size} bytes for {values} values, more than a row may"
                     try:
                         row = batch.to_pylist()[0] if small else None
                     except (ValueError, OverflowError) as error:  # no text, no day of a calendar

@@ -99,8 +99,11 @@ def dataclass_of(name, base, made):
     return dataclasses.dataclass(type(base)(name, (base,), made))
 
 
+SAFE = ("-c", "core.quotepath=off", "-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false")
+
+
 def git(folder, *arguments, data=None):
-    command = ["git", "-c", "core.quotepath=off", "-C", str(folder), *arguments]
+    command = ["git", *SAFE, "-C", str(folder), *arguments]
     subprocess.run(command, input=data, check=True, stdout=subprocess.DEVNULL, env=WHO)
 
 
@@ -122,7 +125,9 @@ def remotes():
                 git(folder, "init", "-q", "-b", "main")
                 archive = HERE / "environments" / row["ssr_environment_key"] / "original.tar.gz"
                 with tarfile.open(archive) as packed:
-                    packed.extractall(folder, filter="tar")
+                    packed.extractall(
+                        folder, [one for one in packed if ".git" not in one.name.lower().split("/")], filter="tar"
+                    )
                 commit(folder, (), "The repository")
                 git(folder, "push", "-q", str(bare), "main")
             else:

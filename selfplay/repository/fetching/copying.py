@@ -102,7 +102,7 @@ def _copy(
         alarm = threading.Timer(max(0.0, deadline - time.monotonic()), process.kill)
         alarm.start()
         try:
-            done = unpack(cast("IO[bytes]", process.stdout), target, bounds, owner=owner)
+            done = unpack(cast("IO[bytes]", process.stdout), target, bounds, owner=owner, git=True)
             if process.wait() != 0:
                 raise BadStream("it cannot be read")
         except BaseException as error:

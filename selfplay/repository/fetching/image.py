@@ -70,7 +70,7 @@ def unpack(stream: IO[bytes], folder: Path) -> None:
     """Write the archive's single top folder as `folder`, with its files, folders and links. Raises `SourceError`."""
     folder.mkdir(exist_ok=True)
     try:
-        write_out(Tar(stream), folder, BOUNDS, places=(ANYWHERE,), where=wanted)
+        write_out(Tar(stream), folder, BOUNDS, places=(ANYWHERE,), where=wanted, git=True)
         with Beneath(folder) as beneath:
             if (folder / ".git").is_dir():
                 beneath.folder((b".git", b"refs"))

@@ -90,15 +90,15 @@ class Quarantine:
     def history(self, commit: str, target: Path, owner: tuple[int, int] | None = None) -> None:
         """Write the `.git` layer whose HEAD is `commit` into a new folder."""
         self._run(commit, b"")
-        self._bring(HISTORY, target, owner)
+        self._bring(HISTORY, target, owner, git=True)
 
     def close(self) -> None:
         """End the sandbox; afterwards nothing can be taken out."""
         self.sandbox.close()
 
-    def _bring(self, folder: str, target: Path, owner: tuple[int, int] | None) -> None:
+    def _bring(self, folder: str, target: Path, owner: tuple[int, int] | None, git: bool = False) -> None:
         target.mkdir(exist_ok=True)
-        done = bring_out(Inside(self.sandbox, folder, self.python), target, LAYER_BOUNDS, owner=owner)
+        done = bring_out(Inside(self.sandbox, folder, self.python), target, LAYER_BOUNDS, owner=owner, git=git)
         if done.left_out:
             raise SourceError(f"{self.shown} has links that lead out of it: {', '.join(done.dropped)}")
 

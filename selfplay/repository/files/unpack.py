@@ -75,6 +75,7 @@ def bring_out(
     places: tuple[str, ...] = (),
     owner: tuple[int, int] | None = None,
     where: Where | None = None,
+    git: bool = False,
 ) -> Unpacked:
     """Copy what is inside into `target`, an existing folder.
 
@@ -84,7 +85,7 @@ def bring_out(
     named = [source.folder, source.listing] if source.listing else [source.folder]
     command = [source.python, "-I", "-S", "-B", "-c", inside.text("pack.py"), *named]
     with source.sandbox.stream(command, timeout=PACK_SECONDS) as stream:
-        return unpack(stream, target, bounds, places=places, owner=owner, where=where)
+        return unpack(stream, target, bounds, places=places, owner=owner, where=where, git=git)
 
 
 def unpack(
@@ -95,15 +96,19 @@ def unpack(
     places: tuple[str, ...] = (),
     owner: tuple[int, int] | None = None,
     where: Where | None = None,
+    git: bool = False,
 ) -> Unpacked:
     """Write the entries of a stream until its end into `target`, an existing folder of ours that becomes readable for
     all.
 
-    `places`: absolute folders to which links may lead; `owner`: (uid, gid) of everything written; `where`: see `Where`.
+    `places`: absolute folders to which links may lead; `owner`: (uid, gid) of everything written; `where`: see `Where`;
+    `git`: whether git's own folders may be among them. Else they are refused: git runs programs that theirs names, when
+    somebody only looks around in what was written.
     Raises `BadStream`, whose subclass `TooLarge` says which limit was exceeded; the caller must remove what was
     written.
     """
-    return write_out(Frames(stream, bounds.path_bytes), target, bounds, places=places, owner=owner, where=where)
+    frames = Frames(stream, bounds.path_bytes)
+    return write_out(frames, target, bounds, places=places, owner=owner, where=where, git=git)
 
 
 def write_out(
@@ -114,21 +119,23 @@ def write_out(
     places: tuple[str, ...] = (),
     owner: tuple[int, int] | None = None,
     where: Where | None = None,
+    git: bool = False,
 ) -> Unpacked:
     """Like `unpack`, for entries of any form."""
     with Beneath(target, owner) as beneath:
         try:
             beneath.adopt()
-            return _StreamUnpacking(entries, beneath, bounds, places, where).run()
+            return _StreamUnpacking(entries, beneath, bounds, places, where, git).run()
         except OSError as error:  # our own disk's, such as a full disk
             raise OSError(error.errno, error.strerror, os.fspath(target)) from error
 
 
 class _StreamUnpacking:
     def __init__(
-        self, entries: Entries, beneath: Beneath, bounds: StreamBounds, places: tuple[str, ...], where: Where | None
-    ) -> None:
-        self.entries, self.beneath, self.bounds, self.where = entries, beneath, bounds, where
+        self, entries: Entries, beneath: Beneath, bounds: StreamBounds, places: tuple[str, ...], where: Where | None,
+        git: bool,
+    ) -> None:  # fmt: skip
+        self.entries, self.beneath, self.bounds, self.where, self.git = entries, beneath, bounds, where, git
         self.places = tuple(os.fsencode(place) for place in places)
         self.result = Unpacked()
 
@@ -159,9 +166,15 @@ class _StreamUnpacking:
         if result.bytes > bounds.bytes:
             raise TooLarge(f"more than {bounds.bytes // MIB} MiB", f"{shown(header.path)} is one file too many")
 
+    def names(self, goal: bytes) -> tuple[bytes, ...]:
+        names = checked_names(goal, self.bounds)
+        if not self.git and any(name.lower() == b".git" for name in names):
+            raise BadStream(f"{shown(goal)} is git's own")
+        return names
+
     def folder(self, goal: bytes) -> None:
         made = self.beneath.made
-        self.beneath.folder(checked_names(goal, self.bounds))
+        self.beneath.folder(self.names(goal))
         self.result.entries -= self.beneath.made > made  # it is counted there
 
     def file(self, header: Header, goal: bytes | None) -> None:
@@ -171,7 +184,7 @@ class _StreamUnpacking:
             for _ in content:
                 pass
             return
-        names = checked_names(goal, self.bounds)
+        names = self.names(goal)
         self.beneath.file(names, content, executable=header.executable, mtime_ns=header.mtime_ns)
         self.result.files += 1
 
@@ -180,7 +193,7 @@ class _StreamUnpacking:
         if goal is None:
             self.result.left_out += 1
             return
-        names = checked_names(goal, self.bounds)
+        names = self.names(goal)
         if stays_inside(names, target) or leads_to(target, self.places):
             self.beneath.link(names, target)
             return
