@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from selfplay.oracle.rewriting.new_lines import Lines, written
 from selfplay.oracle.rewriting.python_trees import is_text, loaded, source_of, unparsed
+from selfplay.oracle.rewriting.tried import told_of_its_end
 
 MOST_SHOWN = 80
 """Characters of a place that are shown."""
@@ -18,6 +19,7 @@ _UNSEEN = "in any test or on any hidden input"
 WHAT = {
     "": f"never ran {_UNSEEN}", "+": f"was never true {_UNSEEN}", "-": f"was never false {_UNSEEN}",
     "?": "holds a choice that cannot be marked", "=": f"caught none of this very kind {_UNSEEN}",
+    "/": f"begins a `try` that never came to its end {_UNSEEN}",
 }  # fmt: skip
 _Condition = ast.Compare | ast.UnaryOp
 _SILENT = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Global, ast.Nonlocal, ast.Pass)
@@ -101,6 +103,19 @@ class _Marks(ast.NodeTransformer):
         mark = [self._handled(node)] if node.lineno in self.fresh else []
         self.generic_visit(node)
         node.body = [*mark, *node.body]
+        return node
+
+    def visit_Try(self, node: ast.Try) -> ast.AST:
+        """What is tried is a condition, too: where it always fails, the program is what handles the error."""
+        lines = {node.lineno, *(one.lineno for one in node.body), *(one.lineno for one in node.handlers)}
+        fresh = bool(node.handlers and lines & self.fresh)
+        first = self._line(node.body[0])
+        self.generic_visit(node)
+        if fresh:
+            word = self._place(first, "/") + "/"
+            done = ast.Call(loaded(self.noters.ran), [ast.Constant(word)], [])
+            node.body = told_of_its_end(node.body, done)
+            node.orelse = [ast.Expr(done), *node.orelse]
         return node
 
     def visit_match_case(self, node: ast.match_case) -> ast.AST:

@@ -42,8 +42,8 @@ def fixed_code(tree: ast.Module, fresh: Set[int], numbers: Set[float] = frozense
     for node in ast.walk(tree):
         if getattr(node, "lineno", 0) in fresh:
             yield from (f"`{_short(one)}` {why}" for one, why in _of(node, own))
-        if isinstance(node, ast.Try | ast.TryStar):
-            yield from (f"`{_short(one)}` {_HIDING}" for one in _leaving(node) if one.lineno in fresh)
+        if isinstance(node, ast.Try | ast.TryStar) and _lines(node) & fresh:  # its last part alone may be known
+            yield from (f"`{_short(one)}` {_HIDING}" for one in _leaving(node))
     for statement in _outside(tree):
         if statement.lineno in fresh:
             yield from _of_module(statement, used)
@@ -110,6 +110,10 @@ def _run_at_once(function: Function) -> Iterator[ast.expr]:
                 pass
             case _:
                 yield one
+
+
+def _lines(node: ast.AST) -> set[int]:
+    return {getattr(one, "lineno", 0) for one in ast.walk(node)}
 
 
 def _leaving(node: ast.Try | ast.TryStar) -> Iterator[ast.stmt]:

@@ -190,6 +190,10 @@ def _taken_apart(node: ast.expr) -> Iterator[ast.expr]:
         case ast.List(elts=items) | ast.Tuple(elts=items) | ast.Set(elts=items):
             for one in items if len(items) > isinstance(node, ast.Set) else ():
                 yield with_fields(node, elts=[other for other in items if other is not one])
+            if isinstance(node, ast.Set) and any(isinstance(one, ast.Starred) for one in items):
+                yield ast.List(items, ast.Load())  # what is the same twice, and the order
+        case ast.SetComp(elt=item, generators=generators):
+            yield ast.ListComp(item, generators)
         case ast.Dict(keys=keys, values=values):
             for at in range(len(keys)):
                 yield ast.Dict([*keys[:at], *keys[at + 1 :]], [*values[:at], *values[at + 1 :]])
