@@ -15,7 +15,8 @@ LONGEST = 60
 def default_out(source: str) -> Path:
     """`runs/NAME` of the source: the folder of this source's own run, which then resumes, or a free one.
 
-    Raises `SourceError` for a string that is not a source."""
+    Raises `SourceError` for a string that is not a source, `CurriculumError` where `runs` is a link."""
+    _refuse_link()
     name = name_of(source)
     folders = (RUNS / (name if number == 1 else f"{name}-{number}") for number in count(1))
     recorded = Path(source).name if is_list(source) else source
@@ -25,6 +26,7 @@ def default_out(source: str) -> Path:
 def made_of(run: Path, what: str, *, anew: bool = False) -> Path:
     """`runs/RUN-WHAT`: the folder of what a command makes of a run or a bug. `anew`: one that is free, with a number if
     need be; else the same folder each time, in which that command goes on, or says that it cannot."""
+    _refuse_link()
     name = _plain(f"{run.resolve().name}-{what}")
     if not anew:
         return RUNS / name
@@ -52,7 +54,15 @@ def _plain(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.")[:LONGEST] or "run"
 
 
+def _refuse_link() -> None:
+    """Raises `CurriculumError` where the folder of runs is a link: a checkout may hold one that leads anywhere."""
+    if RUNS.is_symlink():
+        raise CurriculumError(f"{RUNS} is a link: what is written there may lie anywhere", "Give an --out.")
+
+
 def _free(folder: Path) -> bool:
+    if folder.is_symlink():
+        return False
     return not folder.exists() or (folder.is_dir() and not any(folder.iterdir()))
 
 
@@ -60,6 +70,8 @@ def _may_take(folder: Path, source: str) -> bool:
     """Whether the folder is free, holds a run of this source, or holds a run that stopped before it had a source."""
     if _free(folder):
         return True
+    if folder.is_symlink():
+        return False
     try:
         with read_pool(folder) as pool:
             return bool(pool.settings().get("source", source) == source)

@@ -9,7 +9,7 @@ from typer.core import TyperGroup
 
 from selfplay.cli import app
 from selfplay.commands.default_out import default_out, made_of, name_of
-from selfplay.curriculum import open_curriculum
+from selfplay.curriculum import CurriculumError, open_curriculum
 
 
 @pytest.mark.parametrize(
@@ -73,3 +73,19 @@ def test_the_folder_is_said_first(selfplay: Command, shop: Path, tmp_path: Path)
     assert done.code == 0, done.err
     assert done.err.splitlines()[0] == "the run's folder is runs/shop (--out names another)"
     assert (tmp_path / "runs" / "shop" / "summary.json").is_file()
+
+
+def test_no_link_of_a_checkout_says_where_a_run_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A checkout may hold a link of that name, which leads to what is the user's."""
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "checkout" / "runs").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "checkout")
+    Path("runs/shop").symlink_to(tmp_path / "mine")
+    Path("runs/shop-2").symlink_to(tmp_path / "none")
+    assert default_out("https://example.org/a/shop") == Path("runs/shop-3")
+    assert made_of(Path("shop"), "world", anew=True) == Path("runs/shop-world")
+    Path("runs").rename("old")
+    Path("runs").symlink_to(tmp_path / "mine")
+    for asked in (lambda: default_out("https://example.org/a/shop"), lambda: made_of(Path("shop"), "world")):
+        with pytest.raises(CurriculumError, match="runs is a link"):
+            asked()

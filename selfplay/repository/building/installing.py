@@ -2,6 +2,7 @@
 note."""
 
 import re
+import shlex
 
 from packaging.utils import canonicalize_name
 
@@ -89,7 +90,8 @@ def install_project(building: Building) -> None:
         building.notes.append("the project installs only as a copy")  # `after_build.py` removes the copy
         return
     if not plan.dependencies and not plain:
-        hint = f"Give the commands that install it with --setup, for example: --setup {setup_line(building.request)!r}."
+        tried = shlex.quote(setup_line(building.request))
+        hint = f"Give the commands that install it with --setup, for example: --setup {tried}"
         raise BuildFailed(failure, hint)
     building.notes.append(
         "the project itself does not install: its dependencies were installed, its folder is imported"

@@ -7,6 +7,7 @@ of tests.
 """
 
 import re
+import shlex
 import time
 from collections import Counter
 from collections.abc import Collection
@@ -202,15 +203,15 @@ def nearest(building: Building, found: Look) -> str:
     )
     causes = Counter(_CAUSE.findall(found.text)).most_common(1)
     why = f", mostly by {printable(causes[0][0])[:200]}" if causes else ""
-    return f"{NEAREST}: {state}{why}; to go on from here: --setup {setup_line(building.request)!r}"
+    return f"{NEAREST}: {state}{why}; to go on from here: --setup {shlex.quote(setup_line(building.request))}"
 
 
 def setup_line(request: BuildRequest) -> str:
     """A `--setup` command like the steps taken, to be changed and tried."""
     plan = request.plan
     extras = f"[{','.join(plan.extras)}]" if plan.extras else ""
-    words = [f"-e '.{extras}'"] if plan.project else []
-    words += [f"-r '{path}'" for path in plan.requirement_files]
-    words += [f"'{package}'" for package in plan.packages]
-    words += [f"--group {group}" for group in plan.groups]
-    return printable(f"pip install {' '.join([*words, 'pytest'])}")[:600]
+    words = ["-e", f".{extras}"] if plan.project else []
+    words += [word for path in plan.requirement_files for word in ("-r", path)]
+    words += plan.packages
+    words += [word for group in plan.groups for word in ("--group", group)]
+    return f"pip install {shlex.join(printable(word) for word in [*words, 'pytest'])}"

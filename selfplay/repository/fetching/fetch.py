@@ -14,11 +14,13 @@ from selfplay.repository.errors import SourceError
 from selfplay.repository.fetching.copying import RUN_SECONDS, SOURCE_SECONDS, copied
 from selfplay.repository.fetching.find_repository import RepositoryPlace, at_url, locate
 from selfplay.repository.fetching.gitdir import GitDir
+from selfplay.repository.fetching.nobody import as_nobody
 from selfplay.repository.fetching.quarantine import Quarantine, quarantine
 from selfplay.repository.fetching.reading import FETCHED, LAYER, SOURCE, ReadOrder, SourceFound
+from selfplay.repository.fetching.remotes import remote_of
 from selfplay.repository.fetching.source import GitSource, PathSource, PypiSource, Source
 from selfplay.repository.fetching.submodules import receive_submodule
-from selfplay.repository.fetching.transport import located, receive
+from selfplay.repository.fetching.transport import AS_THE_USER, Access, located, receive
 from selfplay.sandbox import Backend, Mount
 
 MAX_ROUNDS = 4
@@ -28,12 +30,13 @@ MAX_ROUNDS = 4
 @dataclass(frozen=True)
 class FetchTask:
     """What a sandbox gets and is asked. `store`: where the host fetches; `whose`: the uid that owns the folders in
-    `mounts`."""
+    `mounts`; `anonymous`: of its `GitSource`."""
 
     order: ReadOrder
     store: GitDir
     mounts: tuple[Mount, ...] = ()
     whose: int = 0
+    anonymous: bool = False
 
 
 @contextmanager
@@ -97,10 +100,26 @@ def _of_url(source: GitSource, store: GitDir) -> FetchTask:
             raise SourceError(message, "Check the URL and your access to it.")
         task = local(place, str(source), store)
         return replace(task, order=replace(task.order, revision=source.rev or "", at_url=True))
-    found, tags = located(store, source)
-    commit = receive(store, found)
+    access = access_to(source)
+    found, tags = located(store, source, access)
+    commit = receive(store, found, access)
     order = ReadOrder("fetched", str(source), commit=commit, revision=source.rev or "", url=source.url, tags=tags)
-    return FetchTask(order, store)
+    return FetchTask(order, store, anonymous=source.anonymous)
+
+
+def access_to(source: GitSource) -> Access:
+    """As whom the source is asked. Raises `SourceError` for one that a stranger named, on a host that is not public."""
+    if not source.anonymous:
+        return AS_THE_USER
+    remote = remote_of(source.url)
+    access = "it is no remote repository" if remote is None else as_nobody(remote)
+    if isinstance(access, str):
+        raise SourceError(f"{source} is not fetched: {access}", "Name it as the source yourself.")
+    return access
+
+
+def _submodule(task: FetchTask, url: str, commit: str) -> str:
+    return receive_submodule(task.store, url, commit, task.order.url, task.anonymous)
 
 
 def _root() -> bool:
@@ -144,7 +163,7 @@ def _asked(inside: Quarantine, task: FetchTask, backend: Backend) -> SourceFound
             return answer.found
         if answer.closed:
             return answer.closed
-        failed = {one.key: receive_submodule(task.store, one.url, one.commit, task.order.url) for one in answer.wanted}
+        failed = {one.key: _submodule(task, one.url, one.commit) for one in answer.wanted}
         give(task.store.path, backend.owner())
         told = {key: reason or "was fetched without the commit" for key, reason in failed.items()}
         order = replace(order, failed={**order.failed, **told})

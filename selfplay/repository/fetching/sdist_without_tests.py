@@ -1,7 +1,8 @@
 """Handles releases whose sdist contains no tests: the project's repository is read instead, at the release's tag.
 
 The URL comes from the release's metadata, written by the same authors as the code to be built. It is used only if it
-names a repository on one of a few well-known hosts, and it is logged.
+names a repository on one of a few well-known hosts, and it is logged; nobody's credentials go there: it may name
+what only this user can read.
 """
 
 import re
@@ -11,7 +12,7 @@ from pathlib import Path
 
 from selfplay.repository.detection.declared import repository_url
 from selfplay.repository.errors import NoTests, SourceError
-from selfplay.repository.fetching.fetch import reading
+from selfplay.repository.fetching.fetch import access_to, reading
 from selfplay.repository.fetching.gitdir import GitDir
 from selfplay.repository.fetching.quarantine import Quarantine
 from selfplay.repository.fetching.reading import SourceFound
@@ -90,7 +91,8 @@ def home_of(source: PypiSource, found: SourceFound) -> str:
 def at_tag(store: GitDir, url: str, name: str, version: str) -> GitSource:
     """The repository at the tag of this version. Raises `SourceError` if it does not answer, or has no such tag."""
     without = f"the sdist of {name} {version} holds no tests, and its repository {url}"
-    source, lines = located(store, GitSource(url))
+    stranger = GitSource(url, anonymous=True)
+    source, lines = located(store, stranger, access_to(stranger))
     tags = {line.partition("\trefs/tags/")[2].removesuffix("^{}") for line in lines}
     if not lines:
         hint = f"Check the network, or give its URL as the source: selfplay curriculum {url}"
@@ -100,4 +102,4 @@ def at_tag(store: GitDir, url: str, name: str, version: str) -> GitSource:
     if found is None:
         hint = f"Name the revision that you want: selfplay curriculum {url}@REVISION"
         raise SourceError(f"{without} has no tag of this version", hint)
-    return GitSource(source.url, found)
+    return GitSource(source.url, found, anonymous=True)

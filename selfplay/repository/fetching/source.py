@@ -29,10 +29,12 @@ class PathSource:
 
 @dataclass(frozen=True)
 class GitSource:
-    """A repository git can fetch, at `rev` (branch, tag or commit; None is the remote's default branch)."""
+    """A repository git can fetch, at `rev` (branch, tag or commit; None is the remote's default branch). `anonymous`: a
+    stranger named it, so that it is fetched without the user's credentials."""
 
     url: str
     rev: str | None = None
+    anonymous: bool = False
 
     def __str__(self) -> str:
         return self.url if self.rev is None else f"{self.url}@{self.rev}"

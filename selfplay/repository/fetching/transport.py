@@ -9,7 +9,7 @@ redirect within the named host is followed here; any other one is an error that 
 import os
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from urllib.parse import urljoin
 
 from selfplay.repository.errors import SourceError
@@ -34,12 +34,26 @@ PLAIN_URL = re.compile(rf"https?://{AUTHORITY}/[^\s\\]*")
 ASKED = "/info/refs?service=git-upload-pack"
 
 
-def located(store: GitDir, source: GitSource) -> tuple[GitSource, tuple[str, ...]]:
+@dataclass(frozen=True)
+class Access:
+    """As whom a remote is asked. `settings`, `env`: of git, in addition; `user_config`: whether the user's own
+    settings count."""
+
+    settings: Mapping[str, str] = field(default_factory=dict)
+    env: Mapping[str, str | None] = field(default_factory=lambda: REMOTE_ONLY)
+    user_config: bool = True
+
+
+AS_THE_USER = Access()
+
+
+def located(store: GitDir, source: GitSource, access: Access = AS_THE_USER) -> tuple[GitSource, tuple[str, ...]]:
     """The source at the address where it answers, and its tags as `ls-remote` lists them; no tags if it does not
     answer. Raises `SourceError` if it redirects to another host."""
+    traced = replace(access, env={**TRACED, **access.env})
     for _ in range(MOST_MOVES):
         try:
-            return source, listed(store, source.url, "--tags", env=TRACED)
+            return source, listed(store, source.url, "--tags", access=traced)
         except GitError as error:
             places = LOCATION.findall(error.stderr) if SENT_ON.search(error.stderr) else []
             if not places:
@@ -67,27 +81,33 @@ def _within(source: GitSource, location: str) -> str:
     return url
 
 
-def receive(store: GitDir, source: GitSource) -> str:
+def receive(store: GitDir, source: GitSource, access: Access = AS_THE_USER) -> str:
     """Fetch HEAD or `source.rev`, with some history; returns its commit or tag, empty if `source.rev` must be looked up
     among everything fetched. Raises `SourceError`."""
     try:
-        fetch_exact(store, source.url, [source.rev or "HEAD"], FETCHING, f"--depth={DEPTH + 1}")
+        fetch_exact(store, source.url, [source.rev or "HEAD"], FETCHING, f"--depth={DEPTH + 1}", access=access)
         return _fetched(store)
     except GitError as error:
         if source.rev is None:
             raise SourceError(f"{source} cannot be fetched: {failure(error)}", CHECK) from error
     try:
-        names = [line.partition("\t")[2] for line in listed(store, source.url, "--heads", "--tags")]
-        fetch_exact(store, source.url, filter(PLAIN_REF.fullmatch, names), FETCHING)
+        names = [line.partition("\t")[2] for line in listed(store, source.url, "--heads", "--tags", access=access)]
+        fetch_exact(store, source.url, filter(PLAIN_REF.fullmatch, names), FETCHING, access=access)
     except GitError as error:
         raise SourceError(f"{source} cannot be fetched: {failure(error)}", CHECK) from error
     return ""
 
 
-def listed(store: GitDir, url: str, *what: str, env: Mapping[str, str | None] = REMOTE_ONLY) -> tuple[str, ...]:
+def listed(store: GitDir, url: str, *what: str, access: Access = AS_THE_USER) -> tuple[str, ...]:
     """Lines of `ls-remote`. Raises `GitError`."""
     words = ["ls-remote", *what, "--end-of-options", url]
-    out = store.run(*words, user_config=True, env=env, settings=_straight(url), bounds=ASKING)
+    out = store.run(
+        *words,
+        user_config=access.user_config,
+        env=access.env,
+        settings={**access.settings, **_straight(url)},
+        bounds=ASKING,
+    )
     return tuple(os.fsdecode(out).splitlines())
 
 
@@ -102,9 +122,7 @@ def fetch_exact(
     wanted: Iterable[str],
     bounds: ProgramBounds,
     *options: str,
-    settings: Mapping[str, str] | None = None,
-    env: Mapping[str, str | None] = REMOTE_ONLY,
-    user_config: bool = True,
+    access: Access = AS_THE_USER,
 ) -> None:
     """Fetch refs or commits by exact names. Their targets are written to one file, so that a remote with a million refs
     creates none here. Raises `GitError`."""
@@ -113,9 +131,9 @@ def fetch_exact(
     store.run(
         *words,
         stdin=names,
-        user_config=user_config,
-        env=env,
-        settings={**(settings or {}), **_straight(url)},
+        user_config=access.user_config,
+        env=access.env,
+        settings={**access.settings, **_straight(url)},
         bounds=bounds,
     )
 

@@ -12,6 +12,8 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from selfplay import subprocesses
+from selfplay.formatting import shortened
+from selfplay.repository.errors import SourceError
 from selfplay.sandbox import Mount
 
 CERTIFICATES = ("SSL_CERT_FILE", "PIP_CERT", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
@@ -83,12 +85,22 @@ def trusted(environ: Mapping[str, str]) -> str:
 
 
 def _local(location: str) -> Path | None:
-    """The existing folder that a file URL or a path names, else None.
+    """The existing folder that a file URL or a path names, else None. Raises `SourceError` for one that would show the
+    user's home to builds.
 
-    An index's `simple` folder links to files beside it, so the parent folder must be visible.
+    An index's `simple` folder links to files beside it, so the parent folder must be visible; but not a home.
     """
     parts = urlsplit(location)
     path = Path(unquote(parts.path) if parts.scheme == "file" else location)
     if not location or parts.scheme not in ("", "file") or not path.is_absolute() or not path.exists():
         return None
-    return path.parent if path.name == "simple" else path
+    shown = path.parent if path.name == "simple" and not _holds_home(path.parent) else path
+    if _holds_home(shown):
+        raise SourceError(
+            f"{shortened(location)} would show every build what lies in your home", "Move the packages into a folder."
+        )
+    return shown
+
+
+def _holds_home(folder: Path) -> bool:
+    return Path.home().resolve().is_relative_to(folder.resolve())

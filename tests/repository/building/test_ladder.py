@@ -1,5 +1,6 @@
 """The rungs of a build, each in a real sandbox: hand-made projects whose tests run only after one is climbed."""
 
+import shlex
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -131,4 +132,7 @@ def test_the_better_look_has_more_that_passes() -> None:
 
 def test_the_setup_line_is_what_was_done() -> None:
     plan = BuildPlan("python", project=True, extras=("test",), requirement_files=("dev.txt",), packages=("a>1",))
-    assert setup_line(BuildRequest(plan, None, {})) == "pip install -e '.[test]' -r 'dev.txt' 'a>1' pytest"
+    assert setup_line(BuildRequest(plan, None, {})) == "pip install -e '.[test]' -r dev.txt 'a>1' pytest"
+    plan = BuildPlan("python", project=True, extras=("test-$(id)", "'`id`"))
+    line = setup_line(BuildRequest(plan, None, {}))
+    assert shlex.split(line) == ["pip", "install", "-e", ".[test-$(id),'`id`]", "pytest"] and '"$(' not in line

@@ -12,10 +12,11 @@ import pytest
 from package_index import own_authority
 from repository_fixtures import Taken, git, ssh_here, write
 
-from selfplay.repository.fetching import submodules
+from selfplay.repository.fetching import nobody, submodules
 from selfplay.repository.fetching.gitdir import GitDir
 from selfplay.repository.fetching.history import beside
-from selfplay.repository.fetching.submodules import receive_submodule, remote_of
+from selfplay.repository.fetching.remotes import remote_of
+from selfplay.repository.fetching.submodules import receive_submodule
 from selfplay.repository.network.hosts import is_public
 
 Make = Callable[..., Path]
@@ -130,7 +131,7 @@ def test_another_public_host_is_asked_as_nobody(
     """The same server with the user's credentials, where it is the source's own."""
     tls, authority = own_authority(tmp_path)
     monkeypatch.setenv("GIT_SSL_CAINFO", str(authority))
-    monkeypatch.setattr(submodules, "is_public", lambda address: True)
+    monkeypatch.setattr(nobody, "is_public", lambda address: True)
     with listening(tls) as (port, asked):
         url = f"https://127.0.0.1:{port}/me/x"
         for stranger in (SOURCE, f"https://127.0.0.1:{port}/stranger/source", f"https://127.0.0.1:{port}/source"):
@@ -147,7 +148,7 @@ def test_no_redirection_is_followed(
 ) -> None:
     tls, authority = own_authority(tmp_path)
     monkeypatch.setenv("GIT_SSL_CAINFO", str(authority))
-    monkeypatch.setattr(submodules, "is_public", lambda address: True)
+    monkeypatch.setattr(nobody, "is_public", lambda address: True)
     with listening() as (inner, reached), listening(tls, f"http://127.0.0.1:{inner}/info/refs") as (port, asked):
         for source in (SOURCE, f"https://127.0.0.1:{port}/source"):
             assert "cannot be fetched" in receive_submodule(store, f"https://127.0.0.1:{port}/x", OID, source)
@@ -161,8 +162,8 @@ def test_the_addresses_looked_at_are_those_used(store: GitDir, monkeypatch: pyte
     found = [(socket.AF_INET, 1, 6, "", (address, 443)) for address in ("8.8.8.8", "2606:4700::1")]
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: found)
     assert receive_submodule(store, "https://other.example/x", OID, SOURCE) == ""
-    assert given[0]["settings"]["http.curloptResolve"] == "other.example:443:8.8.8.8,[2606:4700::1]"
-    assert given[0]["user_config"] is False and given[0]["env"]["GIT_ALLOW_PROTOCOL"] == "https"
+    assert given[0]["access"].settings["http.curloptResolve"] == "other.example:443:8.8.8.8,[2606:4700::1]"
+    assert given[0]["access"].user_config is False and given[0]["access"].env["GIT_ALLOW_PROTOCOL"] == "https"
     found.append((socket.AF_INET, 1, 6, "", ("10.0.0.1", 443)))
     assert "is not a public host" in receive_submodule(store, "https://other.example/x", OID, SOURCE)
 

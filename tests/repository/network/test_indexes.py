@@ -2,6 +2,7 @@ from pathlib import Path
 
 import pytest
 
+from selfplay.repository.errors import SourceError
 from selfplay.repository.network.indexes import CA_INSIDE, Indexes, configured, for_sandbox
 from selfplay.sandbox import Mount
 
@@ -32,3 +33,14 @@ def test_the_sandbox_sees_local_indexes_and_certificates(tmp_path: Path, monkeyp
     assert env["UV_INDEX"] == env["PIP_EXTRA_INDEX_URL"] == url and env["SSL_CERT_FILE"] == CA_INSIDE
     assert "proxy" not in str(env).lower(), "a build has a proxy of ours; the user's has a password"
     assert mounts == (Mount(tmp_path / "mirror", str(tmp_path / "mirror")), Mount(bundle, CA_INSIDE))
+
+
+def test_no_index_shows_the_users_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An index's parent is mounted, since its pages link to files beside them."""
+    home = tmp_path / "home"
+    (home / "simple").mkdir(parents=True)
+    monkeypatch.setenv("HOME", str(home))
+    assert for_sandbox(Indexes(f"file://{home}/simple"))[1] == (Mount(home / "simple", f"{home}/simple"),)
+    for shown in (home, tmp_path, Path("/")):
+        with pytest.raises(SourceError, match="would show every build what lies in your home"):
+            for_sandbox(Indexes(find_links=(str(shown),)))
