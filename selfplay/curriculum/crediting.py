@@ -4,6 +4,7 @@ The machine's faults (a lost sandbox, a model that did not answer, a grader's ow
 the rules for the rest are in `docs/credit.md`.
 """
 
+import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -99,7 +100,8 @@ def episodes_of(
     known = sorted({attempt.policy for attempt in attempts})
     if known and solver not in known:
         players = [name for name in known if name not in CONTROLS]
-        none = f"It has controls' attempts alone: `selfplay solve {run} --policy {solver}` makes others."
+        made = f"selfplay solve {shlex.quote(str(run))} --policy {shlex.quote(solver)}"
+        none = f"It has controls' attempts alone: `{made}` makes others."
         todo = f"Name one with --policy: {listed(players)}." if players else none
         raise CurriculumError(f"the run has no attempt of {solver}", todo)
     injections = sorted(_injections(records), key=lambda one: (one.episode.group, one.episode.name))

@@ -26,7 +26,7 @@ from selfplay.oracle.layers import Doubt, Layer
 from selfplay.oracle.new_code.added_code import added_code, known_lines
 from selfplay.oracle.new_code.changed_files import ChangedFiles, changed_files
 from selfplay.oracle.new_code.needed_parts import needed_parts
-from selfplay.oracle.rewriting.coverage_marks import Marked, Noters, with_marks
+from selfplay.oracle.rewriting.coverage_marks import WHAT, Marked, Noters, with_marks
 from selfplay.oracle.rewriting.patch_scope import beyond
 from selfplay.oracle.rewriting.python_trees import begun_with
 from selfplay.oracle.rewriting.secret_names import secret_names
@@ -156,7 +156,7 @@ def _differential(known: Behaviour, called: Called) -> Layer:
 def _coverage(code: MarkedCode, left: Collection[str]) -> Layer:
     """Whether all of its new code ran; `left`: the places that never did."""
     if left:
-        first = min(left, key=lambda word: int(word.rstrip("+-?=")))
+        first = min(left, key=lambda word: int(word.rstrip("".join(WHAT))))
         return layers.unavailable("coverage", f"{code.places[first]}{and_more(len(left) - 1, 'place')}")
     if not code.places:
         return layers.passed("coverage", "it adds no code")

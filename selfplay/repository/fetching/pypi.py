@@ -84,6 +84,9 @@ def _client() -> PyPISimple:
     return PyPISimple(endpoint, session=IndexSession(endpoint))
 
 
+LONGEST_VERSION = 100
+
+
 def _packages(client: PyPISimple, name: str) -> list[DistributionPackage]:
     """The files on the index's page of a project; they may be requested from now on."""
     packages = list(client.get_project_page(name, timeout=TIMEOUT).packages)
@@ -98,14 +101,16 @@ def list_sdists(client: PyPISimple, source: PypiSource) -> dict[Version, Distrib
         packages = _packages(client, source.name)
     except NoSuchProjectError as error:
         raise SourceError(f"{source}: the package index has no project {source.name!r}") from error
-    except (requests.RequestException, UnsupportedContentTypeError) as error:
+    except (requests.RequestException, UnsupportedContentTypeError, ValueError) as error:
         raise SourceError(
-            f"{source}: the package index cannot be reached: {error}",
+            f"{source}: the package index cannot be reached: {str(error)[:300]}",
             "Check the network and the index configured for pip or uv.",
         ) from error
     sdists: dict[Version, DistributionPackage] = {}
     for package in packages:
         if package.package_type != "sdist" or not package.version or not package.filename.endswith(ENDINGS):
+            continue
+        if len(package.version) > LONGEST_VERSION:
             continue
         try:
             version = Version(package.version)
