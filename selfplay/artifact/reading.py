@@ -139,16 +139,14 @@ def listed_below(root: Path, *names: str, most: int = MOST_ENTRIES) -> list[str]
     return sorted(found)
 
 
-def refuse_strange_below(
-    root: Path, most: int = MOST_ENTRIES, unread: Collection[str] = (), written: bool = True
-) -> None:
+def refuse_strange_below(root: Path, most: int = MOST_ENTRIES, unread: Collection[str] = ()) -> None:
     """Raises `UntrustedDataError` unless all below `root` is regular files and folders, `most` at most and none deeper
-    than `MOST_DEPTH`: what is written into a folder that somebody shared would else be written where a link leads.
-    `root` may be absent, or a link.
+    than `MOST_DEPTH`: what is written into a folder that somebody shared would else be written where a link leads. No
+    file may have a second name either, which an archive can give to a file beside the folder. `root` may be absent, or
+    a link.
 
-    `unread`: names of folders in `root` that are not looked into. `written`: whether files will be written, so that
-    none may have a second name, which an archive can give to a file beside the folder. What another process removes
-    meanwhile is passed over.
+    `unread`: names of folders in `root` that are not looked into. What another process removes meanwhile is passed
+    over.
     """
     found, folders, depth = 0, [str(root)] if root.exists() else [], str(root).count("/")
     closed = {os.path.join(root, name) for name in unread}  # noqa: PTH118 - as `scandir` joins them
@@ -163,7 +161,7 @@ def refuse_strange_below(
                 folders += [] if entry.path in closed else [entry.path]
             elif not entry.is_file(follow_symlinks=False):
                 raise UntrustedDataError(f"{shortened(entry.path)} is not a regular file", LINKS)
-            elif written and _names(entry) > 1:
+            elif _names(entry) > 1:
                 raise UntrustedDataError(f"{shortened(entry.path)} is a hard link: it is another file, too", COPY)
 
 

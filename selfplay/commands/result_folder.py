@@ -40,7 +40,7 @@ def finished(
         raise refusal(error.message, "Give another --out.") from error
     except (OSError, ValueError, KeyError, TypeError) as error:
         unread = isinstance(error, OSError | AnswerError)
-        why = in_words(error) if unread else "it has no settings"
+        why = f"it {error}" if isinstance(error, AnswerError) else in_words(error) if unread else "it has no settings"
         raise refusal(f"{summary} is damaged: {why}", "Give another --out.") from error
     for name, value in json.loads(json.dumps(settings, default=str)).items():
         was = whole(theirs.get(name), (unrecorded or {}).get(name))

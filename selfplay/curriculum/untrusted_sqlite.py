@@ -75,9 +75,10 @@ def own_folders(folder: Path) -> list[str]:
 
 
 def refuse_strange_files(folder: Path, written: bool) -> None:
-    """Raises `CurriculumError` if anything in a run is a link, a pipe or a device: commands write into a run's folders
-    and tidy them, also in one that somebody shared. The trees of repositories may hold links: they are written once,
-    and read in a sandbox. `written`: whether the run is opened to write.
+    """Raises `CurriculumError` if one of a run's own names is a link, a pipe or anything else that leads out of the
+    folder; and, where the run is opened to write (`written`), if anything in it is: commands write into a run's folders
+    and tidy them, also in one that somebody shared. What only reads opens each file by a way of no links. The trees of
+    repositories may hold links: they are written once, and read in a sandbox.
 
     A rollback journal is never ours (a pool is created complete), and may name files for SQLite to delete."""
     try:
@@ -85,10 +86,12 @@ def refuse_strange_files(folder: Path, written: bool) -> None:
         for name in folders:
             existing_folder(folder, name)
         for name in OWN_FILES:
-            if (folder / name).is_dir():
-                raise CurriculumError(f"{folder / name} is not a regular file", LINKS)
-        trees = [name for name in folders if name.startswith("original")]
-        refuse_strange_below(folder, MOST_FILES, unread=trees, written=written)
+            path = folder / name
+            if path.is_symlink() or (path.exists() and not path.is_file()):
+                raise CurriculumError(f"{path} is not a regular file", LINKS)
+        if written:
+            trees = [name for name in folders if name.startswith("original")]
+            refuse_strange_below(folder, MOST_FILES, unread=trees)
     except UntrustedDataError as error:
         raise CurriculumError(error.message, error.hint) from error
     for name in DATABASES:
