@@ -99,3 +99,14 @@ def test_a_shared_pool_is_bounded_and_an_own_one_is_not(tmp_path: Path, monkeypa
             opened(tmp_path / "copy"),
         ):
             pass
+
+
+@pytest.mark.parametrize(
+    ("text", "whole"),
+    [("make install", True), ("x" * 3_900, True), ("x" * 4_100, False), ("make" + " " * 5_000 + "; curl", True)],
+)
+def test_a_wish_is_asked_for_only_if_it_is_shown_whole(text: str, whole: bool) -> None:
+    """Blanks hid what followed them; a yes to the beginning was one to the rest."""
+    wish = Wish("setup", text, "t" * 40)
+    assert wish.shown_whole is whole
+    assert not whole or text.split()[-1] in wish.words()

@@ -42,7 +42,26 @@ def changed(original: Path) -> None:
     (original / "shop" / "more.py").write_text("import os\n")
 
 
-@pytest.mark.parametrize(("change", "says"), [(huge, "has more than"), (deep, "depth"), (changed, "not")])
+def linked_git(original: Path) -> None:
+    """Links alone, since a file of git's was refused before."""
+    (original / "shop" / ".git").symlink_to("../gd")
+
+
+def git_of_links(original: Path) -> None:
+    (original / ".git" / "hooks").mkdir(parents=True)
+    (original / ".git" / "hooks" / "pre-commit").symlink_to("../../shop/check.sh")
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (linked_git, "git's own"),
+        (git_of_links, "git's own"),
+        (huge, "has more than"),
+        (deep, "depth"),
+        (changed, "not"),
+    ],
+)
 def test_an_original_that_is_not_the_recorded_one_is_left_out(
     run: Path, tmp_path: Path, change: Callable[[Path], None], says: str
 ) -> None:

@@ -1,19 +1,21 @@
 """Hostile streams: a tree inside its folder, or a typed error, whatever bytes arrive."""
 
 import contextlib
+import io
 import os
 import stat
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from repository.files.unpacking import around, listed, unpacked
+from repository.files.unpacking import SMALL, around, listed, unpacked
 from stream_frames import ENDED, file, folder, frame, link
 
 from selfplay.repository.errors import BadStream
-from selfplay.repository.files.unpack import StreamBounds
+from selfplay.repository.files.unpack import StreamBounds, unpack
 
 __all__ = ["around"]
 
@@ -78,6 +80,16 @@ def test_links_that_lead_out_by_another(around: Path) -> None:
     data = folder(b"a") + folder(b"a/b") + link(b"a/b/d", b"../..") + link(b"e", b"a/b/d/../outside") + ENDED
     assert unpacked(data, around / "target").dropped == ("'e'",)
     assert "e" not in listed(around / "target")
+
+
+@pytest.mark.parametrize("make", [file, folder, lambda path: link(path, b"a")], ids=["file", "folder", "link"])
+@pytest.mark.parametrize("path", [b".git", b"a/.git", b".GIT/hooks/pre-commit", b"a/.git/config"])
+def test_nothing_of_gits_is_written_unless_asked_for(around: Path, make: Callable[[bytes], bytes], path: bytes) -> None:
+    """git runs what its own folder names as soon as somebody looks around in the tree, and a prompt of a shell does."""
+    with pytest.raises(BadStream, match="is git's own"):
+        unpacked(make(path) + ENDED, around / "target")
+    unpack(io.BytesIO(make(b"b/" + path) + ENDED), around / "target", SMALL, git=True)
+    assert f"b/{path.decode()}" in listed(around / "target")
 
 
 @pytest.mark.parametrize("target", [b"x", b"../top", b"..", b"x/y/z", b"l", b"./x", b"/env/bin/python", b"/usr"])
