@@ -36,12 +36,12 @@ class BuildResults:
         """Bring `folder` inside into the folder `name` of the staging; `what`: its name for the user.
 
         `where`: as for `bring_out`; `listing`: as in `Inside`; `given`: its owner becomes the sandboxes' user, who may
-        change it. Raises `BuildFailed`.
+        change it. Installers leave files of git's names in an environment, which sandboxes alone see. Raises `BuildFailed`.
         """
         with self._explained(what):
             result = bring_out(
                 Inside(sandbox, folder, self.backend.python, listing), self.staging / name, self._left,
-                places=self.places, owner=self.backend.owner() if given else None, where=where,
+                places=self.places, owner=self.backend.owner() if given else None, where=where, git=True,
             )  # fmt: skip
         self._left = self._left.less(result)
         return result
