@@ -36,7 +36,8 @@ class BuildResults:
         """Bring `folder` inside into the folder `name` of the staging; `what`: its name for the user.
 
         `where`: as for `bring_out`; `listing`: as in `Inside`; `given`: its owner becomes the sandboxes' user, who may
-        change it. Installers leave files of git's names in an environment, which sandboxes alone see. Raises `BuildFailed`.
+        change it. Installers leave files of git's names in an environment, which sandboxes alone see. Raises
+        `BuildFailed`.
         """
         with self._explained(what):
             result = bring_out(
