@@ -77,6 +77,7 @@ def test_a_source_that_takes_for_ever_or_all_memory_is_refused() -> None:
         syntax_tree("a;" * 600_000)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scope", ["lambda: 0", "[0 for b in ()]", "[(lambda: 0) for b in ()]"])
 def test_scopes_that_are_given_too_many_names_are_refused(scope: str) -> None:
     """The compiler copies the names of a function for each scope in it: 205 kB took 17 s."""
@@ -115,6 +116,7 @@ for times in (MOST_TOKENS + 1, MOST_TOKENS // 8):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", GROWING)
 def test_a_tree_takes_memory_by_the_words_and_signs_of_its_source(part: str) -> None:
     """1 MiB of `a` on lines took 900 MB. Beyond the bound nothing is parsed; below it each word takes 1 kB at most."""

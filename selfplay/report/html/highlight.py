@@ -19,8 +19,8 @@ from pygments.token import Token
 
 LONGEST_LINE, LONGEST_BLOCK = 400, 4_000
 """The most characters of a line, and of one side of a hunk."""
-SLOW = 0.2
-"""Seconds of a core for one block, of which an ordinary one takes a hundredth."""
+SLOW = 0.05
+"""Seconds of a core for one block, of which an ordinary one takes a tenth."""
 PLAIN = "."
 LETTERS: Sequence[tuple[Any, str]] = (
     (Token.Comment, "c"), (Token.Keyword, "k"), (Token.Literal.Number, "n"), (Token.Literal.String, "s"),
@@ -56,8 +56,9 @@ def _lexer(language: str) -> Lexer:
 def _block(language: str, lines: tuple[str, ...]) -> tuple[str, ...]:
     """The runs of a block. Cached, since bugs of one repository share most of their hunks."""
     found: list[list[tuple[str, int]]] = [[] for _ in lines]
+    lexer = _lexer(language)  # which takes longer the first time
     at, began = 0, time.thread_time()
-    for letter, text in _letters(language, "\n".join(lines)):
+    for letter, text in _letters(lexer, "\n".join(lines)):
         for number, piece in enumerate(text.split("\n")):
             at += number > 0
             found[at].append((letter, _units(piece)))
@@ -66,8 +67,8 @@ def _block(language: str, lines: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(map(_joined, found))
 
 
-def _letters(language: str, text: str) -> Iterator[tuple[str, str]]:
-    for kind, value in _lexer(language).get_tokens(text):
+def _letters(lexer: Lexer, text: str) -> Iterator[tuple[str, str]]:
+    for kind, value in lexer.get_tokens(text):
         yield _letter(kind), value
 
 

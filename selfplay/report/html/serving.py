@@ -184,6 +184,7 @@ class Server(ThreadingHTTPServer):
     that silent ones keep nobody out."""
 
     daemon_threads = True
+    request_queue_size = 128
 
     def __init__(self, *rest: Any) -> None:
         self._open: list[socket] = []
