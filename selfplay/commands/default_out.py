@@ -16,7 +16,7 @@ def default_out(source: str) -> Path:
     """`runs/NAME` of the source: the folder of this source's own run, which then resumes, or a free one.
 
     Raises `SourceError` for a string that is not a source, `CurriculumError` where `runs` is a link."""
-    _refuse_link()
+    _refuse_link(RUNS)
     name = name_of(source)
     folders = (RUNS / (name if number == 1 else f"{name}-{number}") for number in count(1))
     recorded = Path(source).name if is_list(source) else source
@@ -26,9 +26,10 @@ def default_out(source: str) -> Path:
 def made_of(run: Path, what: str, *, anew: bool = False) -> Path:
     """`runs/RUN-WHAT`: the folder of what a command makes of a run or a bug. `anew`: one that is free, with a number if
     need be; else the same folder each time, in which that command goes on, or says that it cannot."""
-    _refuse_link()
+    _refuse_link(RUNS)
     name = _plain(f"{run.resolve().name}-{what}")
     if not anew:
+        _refuse_link(RUNS / name)
         return RUNS / name
     folders = (RUNS / (name if number == 1 else f"{name}-{number}") for number in count(1))
     return next(folder for folder in folders if _free(folder))
@@ -54,10 +55,11 @@ def _plain(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.")[:LONGEST] or "run"
 
 
-def _refuse_link() -> None:
-    """Raises `CurriculumError` where the folder of runs is a link: a checkout may hold one that leads anywhere."""
-    if RUNS.is_symlink():
-        raise CurriculumError(f"{RUNS} is a link: what is written there may lie anywhere", "Give an --out.")
+def _refuse_link(folder: Path) -> None:
+    """Raises `CurriculumError` for a link in the place of what nobody named: a checkout may hold one that leads
+    anywhere."""
+    if folder.is_symlink():
+        raise CurriculumError(f"{folder} is a link: what is written there may lie anywhere", "Give an --out.")
 
 
 def _free(folder: Path) -> bool:

@@ -38,9 +38,10 @@ def finished(
         theirs = dict(found["settings"])
     except UntrustedDataError as error:
         raise refusal(error.message, "Give another --out.") from error
+    except AnswerError as error:
+        raise refusal(f"{summary} is damaged: it {error}", "Give another --out.") from error
     except (OSError, ValueError, KeyError, TypeError) as error:
-        unread = isinstance(error, OSError | AnswerError)
-        why = f"it {error}" if isinstance(error, AnswerError) else in_words(error) if unread else "it has no settings"
+        why = in_words(error) if isinstance(error, OSError) else "it has no settings"
         raise refusal(f"{summary} is damaged: {why}", "Give another --out.") from error
     for name, value in json.loads(json.dumps(settings, default=str)).items():
         was = whole(theirs.get(name), (unrecorded or {}).get(name))

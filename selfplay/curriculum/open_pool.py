@@ -110,19 +110,20 @@ def read_pool(folder: Path) -> Iterator[Curriculum]:
         try:
             _copy(path, Path(place), _most_bytes(folder))
             with contextlib.closing(sqlite3.connect(Path(place, DATABASE))) as database:
-                _look_through(database, path, own=is_own(folder))
+                _look_through(database, path, own := is_own(folder), whole=not own)
                 yield Curriculum(folder, database)
         except sqlite3.Error as error:
             copy = Path(place)
             raise CurriculumError(said(error, path, copy), hint(error, copy, USING.damaged)) from error
 
 
-def _look_through(database: sqlite3.Connection, path: Path, own: bool) -> None:
-    """Bring the database up to this version, and raise `CurriculumError` for one that is not a pool."""
+def _look_through(database: sqlite3.Connection, path: Path, own: bool, whole: bool) -> None:
+    """Bring the database up to this version, and raise `CurriculumError` for one that is not a pool. `whole`: raise
+    `DamagedDatabase` for one that is damaged anywhere."""
     harden(database)
     with within(database, SECONDS if own else OF_STRANGERS):
         refuse_strange_schema(database, path)
-        if not own:
+        if whole:
             refuse_damage(database)
         prepare_schema(database, path)
         refuse_broken(database, path)
@@ -191,11 +192,9 @@ def _opened(folder: Path, advice: Advice) -> sqlite3.Connection:
     except sqlite3.Error as error:
         raise CurriculumError(said(error, path), hint(error, folder, advice.damaged)) from error
     try:
-        _look_through(database, path, own=is_own(folder))
+        _look_through(database, path, is_own(folder), whole=True)
         database.execute("PRAGMA journal_mode = WAL")
         database.execute("PRAGMA synchronous = FULL")
-        with within(database):
-            refuse_damage(database)
     except CurriculumError:
         database.close()
         raise

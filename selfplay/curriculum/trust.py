@@ -53,13 +53,17 @@ class Wish:
 
     def words(self) -> str:
         """The wish as a question to the user."""
-        text = _BLANKS.sub(lambda found: f" [{len(found[0])} blanks] ", self.text)
-        return f"{WANTS[self.kind]}:\n    {text[:MOST_SHOWN]}" + (" ..." if len(text) > MOST_SHOWN else "")
+        return f"{WANTS[self.kind]}:\n    {self._spelled[:MOST_SHOWN]}" + ("" if self.shown_whole else " ...")
 
     @property
     def shown_whole(self) -> bool:
         """Whether the question holds all of it, so that a yes means what is run."""
-        return not self.words().endswith(" ...")
+        return len(self._spelled) <= MOST_SHOWN
+
+    @property
+    def _spelled(self) -> str:
+        """The text, with long blanks told: they would hide what follows them."""
+        return _BLANKS.sub(lambda found: f" [{len(found[0])} blanks] ", self.text)
 
     def digest(self) -> str:
         """The name of the wish's note in the state folder."""

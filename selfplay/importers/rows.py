@@ -113,7 +113,7 @@ def _slots(column: Any) -> int:
     """How many values a column becomes: of nulls, a few bytes stand for any number."""
     kind = str(column.type)
     if kind.startswith(("list", "large_list", "fixed_size_list", "map")):
-        return len(column) + _slots(column.flatten() if hasattr(column, "flatten") else column.values)
+        return len(column) + _slots(column.flatten())
     if kind.startswith("struct"):
         return len(column) + sum(map(_slots, column.flatten()))
     return len(column)

@@ -84,6 +84,9 @@ def test_no_link_of_a_checkout_says_where_a_run_goes(tmp_path: Path, monkeypatch
     Path("runs/shop-2").symlink_to(tmp_path / "none")
     assert default_out("https://example.org/a/shop") == Path("runs/shop-3")
     assert made_of(Path("shop"), "world", anew=True) == Path("runs/shop-world")
+    Path("runs/shop-lessons").symlink_to(tmp_path / "mine")
+    with pytest.raises(CurriculumError, match="runs/shop-lessons is a link"):
+        made_of(Path("shop"), "lessons")
     Path("runs").rename("old")
     Path("runs").symlink_to(tmp_path / "mine")
     for asked in (lambda: default_out("https://example.org/a/shop"), lambda: made_of(Path("shop"), "world")):

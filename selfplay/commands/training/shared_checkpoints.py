@@ -17,6 +17,7 @@ def refuse_large_descriptions(run: Path) -> None:
     if is_own(run):
         return
     most = MOST_DESCRIPTION * times()
-    for path in (path for name in ("checkpoints", "within", "epochs") for path in (run / name).rglob(DESCRIPTION)):
-        if (size := path.lstat().st_size) > most:
-            raise TrainingError(f"{path} is {size} bytes; a shared run may have {most}", LARGER)
+    for folder in ("checkpoints", "within", "epochs"):
+        for path in (run / folder).rglob(DESCRIPTION):
+            if (size := path.lstat().st_size) > most:
+                raise TrainingError(f"{path} is {size} bytes; a shared run may have {most}", LARGER)

@@ -56,11 +56,14 @@ def uncommitted(store: GitDir, head: str, order: ReadOrder) -> tuple[str, ...]:
 
 
 def _holds_runs(folder: Path) -> bool:
-    """Whether an untracked folder is a run of ours, or holds nothing else."""
-    if (folder / RUN).is_file():
-        return True
-    inner = list(islice(folder.iterdir(), MOST_RUNS))
-    return bool(inner) and all((one / RUN).is_file() for one in inner)
+    """Whether an untracked folder is a run of ours, or holds nothing else; one that cannot be looked into does not."""
+    try:
+        if (folder / RUN).is_file():
+            return True
+        inner = list(islice(folder.iterdir(), MOST_RUNS))
+        return bool(inner) and all((one / RUN).is_file() for one in inner)
+    except OSError:
+        return False
 
 
 def _pipe(root: Path) -> str:
