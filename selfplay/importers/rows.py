@@ -112,7 +112,9 @@ def _lines(file: Path) -> Iterator[tuple[int, Any, str]]:
 def _slots(column: Any) -> int:
     """How many values a column becomes: of nulls, a few bytes stand for any number."""
     kind = str(column.type)
-    if kind.startswith(("list", "large_list", "fixed_size_list", "map")):
+    if kind.startswith("map"):
+        return len(column) + _slots(column.keys) + _slots(column.items)
+    if kind.startswith(("list", "large_list", "fixed_size_list")):
         return len(column) + _slots(column.flatten())
     if kind.startswith("struct"):
         return len(column) + sum(map(_slots, column.flatten()))

@@ -147,3 +147,20 @@ def test_a_list_or_lines_that_take_too_much_are_refused(tmp_path: Path, monkeypa
     rows.write_text('{"a": 1}\n' + "\n" * 200)
     with pytest.raises(ImportRefused, match="has more than 100 lines"):
         list(read_rows(rows))
+
+
+def test_values_of_a_row_of_a_parquet_file_are_counted(tmp_path: Path) -> None:
+    """Of nulls a few bytes stand for any number: 7 kB took 728 MB. Tables and lists of tables are rows as any other."""
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    struct = pyarrow.struct([("a", pyarrow.int8()), ("b", pyarrow.int8())])
+    kinds = {
+        "structs": pyarrow.array([[None] * 300_000], pyarrow.list_(struct)),
+        "few": pyarrow.array([[{"a": 1, "b": 2}]], pyarrow.list_(struct)),
+        "map": pyarrow.array([[("a", 1)]], pyarrow.map_(pyarrow.string(), pyarrow.int8())),
+    }
+    found = {}
+    for name, column in kinds.items():
+        parquet.write_table(pyarrow.table({"x": column}), tmp_path / f"{name}.parquet")
+        found[name] = next(iter(read_rows(tmp_path / f"{name}.parquet"))).fault
+    assert "900001 values, more than a row may" in found.pop("structs") and found == {"few": "", "map": ""}
