@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 from selfplay.oracle.behaviour.call_runner import Calls
 from selfplay.oracle.behaviour.probe_runner import Bench
-from selfplay.oracle.behaviour.stored_behaviour import UNMADE, choose
+from selfplay.oracle.behaviour.stored_behaviour import UNMADE, Looks, Outcomes, choose
 
 HALVINGS = 2
 """How often the calls of a lost process are halved and made again."""
@@ -46,9 +46,14 @@ class TriedCalls:
         for half in (names[:middle], names[middle:]):
             self._make({name: fresh[name] for name in half}, halvings - 1)
 
+    def looks(self, *again: Outcomes) -> Looks:
+        """What was seen, with the last two of `again` as the looks at the original; by default there was one."""
+        first, second = (self.first, self.first, *again)[-2:]
+        return Looks(first, second, self.buggy, self.bench.asserted)
+
     def telling(self) -> list[str]:
         """The calls on which the two programs differ."""
-        return [*choose(self.names, self.first, self.first, self.buggy, len(self.names))]
+        return [*choose(self.names, self.looks(), len(self.names))]
 
     def lines(self, names: Collection[str]) -> dict[str, str]:
         """The lines of the changed functions that run in these calls."""

@@ -136,17 +136,17 @@ def _kept(
 ) -> Behaviour:
     """The calls among these whose outcome stays the same in a user's place, without the calls between them, and after
     many repetitions; some of each kind."""
-    likely = choose_both(groups, novel, (tried.first, tried.first, tried.buggy), CONSIDERED_CALLS)
+    likely = choose_both(groups, novel, tried.looks(), CONSIDERED_CALLS)
     if not likely:
         return Behaviour()
     likely |= _telling(groups, lacking(kinds, likely), tried.first, tried)
     every = replace(tried.calls, sources=tried.names)
     again = bench.call(only(every, likely), (), users_place(), OTHER_SEED)
-    chosen = choose_both(groups, novel, (tried.first, again, tried.buggy), KEPT_CALLS)
+    chosen = choose_both(groups, novel, tried.looks(again), KEPT_CALLS)
     chosen |= _telling(groups, lacking(_among(kinds, likely), chosen), again, tried)
     alone = bench.call(only(every, chosen), hash_seed=str(hash_seed), again=AGAIN_SECONDS) if chosen else {}
     lasting = chosen.keys() - worn(alone, {name: right for name, (right, _) in chosen.items()})
-    chosen = choose({name: groups[name] for name in chosen if name in lasting}, again, alone, tried.buggy, len(lasting))
+    chosen = choose({name: groups[name] for name in chosen if name in lasting}, tried.looks(again, alone), len(lasting))
     return replace(
         behaviour_of(chosen), hash_seed=hash_seed, calls=only(every, chosen), novel=frozenset(chosen.keys() & novel),
         kinds={kind: names for kind, names in _among(kinds, chosen).items() if len(names) >= ENOUGH_OF_A_KIND},
@@ -161,7 +161,7 @@ def _telling(
     groups: Mapping[str, str], names: Collection[str], again: Outcomes, tried: TriedCalls
 ) -> dict[str, tuple[dict[str, str], dict[str, str]]]:
     """The calls among these that tell the programs apart."""
-    return choose({name: groups[name] for name in names}, tried.first, again, tried.buggy, len(names))
+    return choose({name: groups[name] for name in names}, tried.looks(again), len(names))
 
 
 def behaviour_of(chosen: Mapping[str, tuple[dict[str, str], dict[str, str]]]) -> Behaviour:

@@ -70,13 +70,30 @@ def _constant(text: str, firsts: Sequence[int], lines: Set[int], statement: ast.
     for first in firsts:
         tree = parsed(text)
         for node in _functions(tree):
-            if tree is not None and first_line(node) == first:
-                node.body = [statement]
+            body = [*_answer(node, lines, statement)]
+            if tree is not None and first_line(node) == first and body:
+                node.body = body
                 yield unparsed(tree)
     tree = parsed(text)
-    put = [_put(body, lines, statement) for function in _functions(tree) for body in [*bodies(function)]]
+    asked = [function for function in _functions(tree) if _can_give(function, statement)]
+    put = [_put(body, lines, statement) for function in asked for body in [*bodies(function)]]
     if tree is not None and any(put):
         yield unparsed(tree)
+
+
+def _can_give(function: Function, statement: ast.stmt) -> bool:
+    """Whether a function can have this answer: an `__init__` that returns a value raises an error instead."""
+    return function.name != "__init__" or not isinstance(statement, ast.Return)
+
+
+def _answer(function: Function, lines: Set[int], statement: ast.stmt) -> Iterator[ast.stmt]:
+    """The one statement of a function that always gives this answer: where it cannot give it, as when the answer is
+    that of a test's function which catches an error, what the original raises in a changed line, if there is any."""
+    if _can_give(function, statement):
+        yield statement
+        return
+    raised = [node for node in ast.walk(function) if isinstance(node, ast.Raise) and own_lines(node) & lines]
+    yield from raised[:1]
 
 
 def _functions(tree: ast.Module | None) -> list[Function]:

@@ -17,6 +17,7 @@ from selfplay.oracle.behaviour.stored_behaviour import (
     ENOUGH,
     KEPT,
     Behaviour,
+    Looks,
     Outcomes,
     choose,
 )
@@ -131,11 +132,11 @@ def _tests(bench: Bench, probes: _Probes) -> Behaviour:
     if not groups:
         return Behaviour()
     buggy = bench.run(probes.holding(groups), bench.task.diffs)[0]
-    likely = choose(groups, first, first, buggy, CONSIDERED)
+    likely = choose(groups, Looks(first, first, buggy, bench.asserted), CONSIDERED)
     if not likely:
         return Behaviour()
     again = bench.run(probes.holding(likely), hash_seed=OTHER_SEED)[0]
-    chosen = choose(groups, first, again, buggy, KEPT)
+    chosen = choose(groups, Looks(first, again, buggy, bench.asserted), KEPT)
     return replace(behaviour_of(chosen), files=with_texts(bench.files, probes.holding(chosen)))
 
 

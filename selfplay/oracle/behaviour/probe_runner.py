@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
 
+from selfplay.oracle.behaviour.asserted_errors import asserted_errors
 from selfplay.oracle.behaviour.call_runner import Additions, Caller, Calls
 from selfplay.oracle.behaviour.changed_code import asked_values
 from selfplay.oracle.behaviour.contexts import BARE, CallContext
@@ -81,6 +82,11 @@ class Bench:
     def asked(self) -> tuple[str | int, ...]:
         """What the changed functions ask for."""
         return asked_values(self.task)
+
+    @cached_property
+    def asserted(self) -> frozenset[str]:
+        """The errors that the F2P tests ask for, as outcomes."""
+        return asserted_errors(self.files, self.oracle.fail_to_pass)
 
     @cached_property
     def names(self) -> frozenset[str]:

@@ -103,25 +103,35 @@ def _shares(right: Mapping[str, str], wrong: Mapping[str, str], seen: Mapping[st
     return same / len(right), buggy / len(right)
 
 
-def _differ(right: str, wrong: str) -> bool:
-    """Whether two outcomes tell the programs apart. If the original raises an error for an argument and the buggy
-    program raises one for its type, both refuse it: a repair may do either."""
-    return right != wrong and not (right.startswith(RAISED) and wrong == WRONG_KIND)
+@dataclass(frozen=True)
+class Looks:
+    """Two looks at the original, one at the buggy program. `asserted`: the errors that the F2P tests ask for, as
+    outcomes (`asserted_errors.py`)."""
+
+    first: Outcomes
+    second: Outcomes
+    buggy: Outcomes
+    asserted: Collection[str] = ()
+
+    def differ(self, right: str, wrong: str) -> bool:
+        """Whether two outcomes tell the programs apart. If the original raises an error for an argument and the buggy
+        program raises one for its type, both refuse it: a repair may do either, unless a test asks for the
+        original's."""
+        both_refuse = right.startswith(RAISED) and wrong == WRONG_KIND and right not in self.asserted
+        return right != wrong and not both_refuse
 
 
-def choose(
-    groups: Mapping[str, str], first: Outcomes, second: Outcomes, buggy: Outcomes, most: int
-) -> dict[str, tuple[dict[str, str], dict[str, str]]]:
+def choose(groups: Mapping[str, str], looks: Looks, most: int) -> dict[str, tuple[dict[str, str], dict[str, str]]]:
     """At most `most` probes that tell the two programs apart, with both outcomes. `groups`: probe -> its source; probes
     are taken from these in turn."""
     by_group: dict[str, list[str]] = defaultdict(list)
     telling: dict[str, tuple[dict[str, str], dict[str, str]]] = {}
     for name, group in groups.items():
-        now, again, wrong = (dict(run.get(name, {})) for run in (first, second, buggy))
+        now, again, wrong = (dict(run.get(name, {})) for run in (looks.first, looks.second, looks.buggy))
         if not now or NO_ANSWER & {*now.values(), *again.values()}:
             continue
         places = [
-            place for place in now if now[place] == again.get(place) and _differ(now[place], wrong.get(place, ""))
+            place for place in now if now[place] == again.get(place) and looks.differ(now[place], wrong.get(place, ""))
         ]
         if places:
             telling[name] = {place: now[place] for place in places}, {place: wrong.get(place, "") for place in places}
@@ -135,12 +145,12 @@ def choose(
 
 
 def choose_both(
-    groups: Mapping[str, str], novel: Collection[str], runs: tuple[Outcomes, Outcomes, Outcomes], most: int
+    groups: Mapping[str, str], novel: Collection[str], looks: Looks, most: int
 ) -> dict[str, tuple[dict[str, str], dict[str, str]]]:
-    """Like `choose`, with up to half of the probes `novel`. `runs`: two of the original, one of the buggy program."""
-    first = choose({name: group for name, group in groups.items() if name in novel}, *runs, most // 2)
+    """Like `choose`, with up to half of the probes `novel`."""
+    first = choose({name: group for name, group in groups.items() if name in novel}, looks, most // 2)
     others = {name: group for name, group in groups.items() if name not in first}
-    return {**first, **choose(others, *runs, most - len(first))}
+    return {**first, **choose(others, looks, most - len(first))}
 
 
 def most_alike(right: Outcomes) -> list[str]:

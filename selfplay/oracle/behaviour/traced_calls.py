@@ -7,7 +7,7 @@ import ast
 import json
 import random
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from selfplay import patches
@@ -79,16 +79,21 @@ def _ended(body: list[ast.stmt], name: str, bounded: bool) -> list[ast.stmt]:
     return [*began, ast.Try(body, stopped, [], left)]
 
 
-def _watched(tree: ast.Module) -> Iterator[Function]:
+def _watched(tree: ast.Module) -> list[Function]:
     """The tests, and the set-up code that a runner calls before them; between these, only the runner's own code
-    runs."""
-    for node in ast.walk(tree):
-        for one in node.body if isinstance(node, ast.Module | ast.ClassDef | ast.If | ast.Try) else ():
-            if isinstance(one, Function) and (
+    runs. A function inside of a test is none, whatever its name."""
+    left: list[ast.AST] = [tree]
+    found = list[Function]()
+    while left:
+        for one in getattr(left.pop(), "body", ()):
+            if isinstance(one, ast.ClassDef | ast.If | ast.Try):
+                left.append(one)
+            elif isinstance(one, Function) and (
                 one.name.startswith("test") or one.name in _BEFORE
                 or any("fixture" in source_of(decorator) for decorator in one.decorator_list)
             ):  # fmt: skip
-                yield one
+                found.append(one)
+    return found
 
 
 def read_entered(data: bytes) -> Entered:

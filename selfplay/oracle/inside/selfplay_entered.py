@@ -28,7 +28,7 @@ SAME_CALLS = 500
 BESIDE_MOST, SAME_BESIDE = 600, 40
 EVENTS_MOST = 300000
 TEST_SECONDS, RUN_SECONDS, LEAST_SECONDS = 3.0, 30.0, 0.1
-ADDRESS = re.compile("0x[0-9a-f]+")
+ADDRESS, MODULE = re.compile("0x[0-9a-f]+"), re.compile("selfplay_m[0-9]+")
 
 
 class SelfplayStopped(KeyboardInterrupt):
@@ -45,9 +45,9 @@ class SelfplayEntered(SelfplayCalls):
         self.reached, self.kinds, self.begun = {}, {}, {}
         self.test, self.outer, self.source, self.touched, self.near, self.given = "", None, None, False, False, ""
         self.ended_by = SelfplayStopped
-        self.left, self.stopped, self.bounded, self.started = [0], [], False, time.monotonic()
+        self.left, self.stopped, self.before, self.started = [0], [], None, time.monotonic()
         self.watcher = self.watching()
-        self.own = {self.watcher.__code__, SelfplayEntered.end.__code__}
+        self.own = {one.__code__ for one in (self.watcher, SelfplayEntered.end, SelfplayEntered.disarm)}
         unittest.TestCase.subTest = lambda test, *message, **values: suppress(Exception)
 
     def kind(self, code):
@@ -66,7 +66,7 @@ class SelfplayEntered(SelfplayCalls):
 
     def stop(self, number, frame):
         """Answers the alarm: ends the test, but not while our own code runs."""
-        if not self.bounded:
+        if self.before is None:
             return
         if frame is not None and frame.f_code in self.own:
             signal.setitimer(signal.ITIMER_REAL, 0.001)
@@ -74,30 +74,39 @@ class SelfplayEntered(SelfplayCalls):
         self.stopped.append(self.test)
         raise self.ended_by
 
-    def armed(self):
-        """Whether a test can be ended: not where something else uses the alarm, as pytest's plugin for time limits."""
+    def arm(self, seconds):
+        """Set the alarm, unless another one comes first or this is not the main thread. Another one, as of a runner
+        that limits tests, is put off until this one is over."""
         try:
-            if signal.getsignal(signal.SIGALRM) is signal.SIG_DFL:
-                signal.signal(signal.SIGALRM, self.stop)
-            return signal.getsignal(signal.SIGALRM) == self.stop and not signal.getitimer(signal.ITIMER_REAL)[0]
+            handler = signal.signal(signal.SIGALRM, self.stop)
         except ValueError:  # not in the main thread
-            return False
+            return
+        left, every = signal.setitimer(signal.ITIMER_REAL, seconds)
+        self.before = handler, left, every, time.monotonic()
+        if 0 < left < seconds:
+            self.disarm()
+
+    def disarm(self):
+        """Give the alarm back as it was; what was left of it is less by now."""
+        if self.before is not None:
+            (handler, left, every, since), self.before = self.before, None
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, handler)
+            if left:
+                signal.setitimer(signal.ITIMER_REAL, max(0.001, left + since - time.monotonic()), every)
 
     def begin(self, test, bounded=False):
         """Called first by each test. `bounded`: it catches `SelfplayStopped`."""
         self.test, self.outer, self.left[0] = test, None, EVENTS_MOST
-        if bounded and self.armed():
+        if bounded and self.before is None:
             left = self.started + RUN_SECONDS - time.monotonic()
-            self.bounded = True
-            signal.setitimer(signal.ITIMER_REAL, min(TEST_SECONDS, max(LEAST_SECONDS, left)))
+            self.arm(min(TEST_SECONDS, max(LEAST_SECONDS, left)))
         sys.setprofile(self.watcher)
 
     def end(self):
         """Called last by each test, so that the runner's own work is not watched."""
-        bounded, self.bounded = self.bounded, False
         sys.setprofile(None)
-        if bounded:
-            signal.setitimer(signal.ITIMER_REAL, 0)
+        self.disarm()
 
     def watching(self):
         """The profile function, called for each call and return; cheap for code outside of the program."""
@@ -147,12 +156,32 @@ class SelfplayEntered(SelfplayCalls):
     def touch(self, frame):
         """A changed function is entered."""
         self.touched = True
+        if self.source is None and frame is not self.outer:
+            self.inner(frame)
         found = self.reached.setdefault(self.test, set())
         if len(found) < DIGESTS_MOST:
             if self.given is None:
-                self.given = self.arguments(self.outer)
+                self.given = self.arguments(self.outer) + self.made_of()
             text = self.given + self.arguments(frame)
             found.add(sha256(text.encode("utf-8", "backslashreplace")).hexdigest()[:16])
+
+    def inner(self, frame):
+        """Where the call by which a test entered cannot be written, that of the changed function can stand for it, if
+        it is no helper: a repair may give those other parameters."""
+        if frame.f_code.co_name.startswith("_"):
+            return
+        try:
+            source = self.call(frame)
+        except Exception:
+            return
+        if source is not None and len(source) <= SOURCE_MOST:
+            self.note(self.calls, source, SAME_CALLS, CALLS_MOST)
+
+    def made_of(self):
+        """The call by which a test entered the program as source, with what its object was made of: `repr` of most
+        objects says nothing. Modules have their own names here, since others are drawn in each run."""
+        own = {name: module for module, name in self.modules.items()}
+        return MODULE.sub(lambda found: own.get(found[0], ""), self.source or "")
 
     def arguments(self, frame):
         code, here = frame.f_code, frame.f_locals

@@ -232,3 +232,15 @@ def test_a_changed_line_of_a_case_or_a_handler_is_not_that_of_the_statement_arou
     for line, said in ((4, "y = 2"), (8, "z = 4")):
         (made,) = _constant(text, [], {line}, nothing)
         assert ast.dump(ast.parse(made)) == ast.dump(ast.parse(text.replace(said, "return None")))
+
+
+def test_a_constructor_that_has_an_answer_raises_an_error() -> None:
+    """`return True` in it is a `TypeError`, as is what the original raises there: no such program was ever caught."""
+    text = (
+        "class A:\n    def __init__(self, *x):\n        if not x:\n            raise TypeError(x)\n        self.x = x\n"
+    )
+    yes = giving("true")
+    assert yes is not None
+    (made,) = _constant(text, [2], {4}, yes)
+    assert ast.unparse(ast.parse(made)) == "class A:\n\n    def __init__(self, *x):\n        raise TypeError(x)"
+    assert not [*_constant(text, [2], {5}, yes)]

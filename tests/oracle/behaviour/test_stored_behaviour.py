@@ -16,6 +16,7 @@ from selfplay.oracle.behaviour.stored_behaviour import (
     GONE,
     KEPT,
     KEPT_CALLS,
+    Looks,
     choose,
     compared,
     without_accidents,
@@ -197,8 +198,8 @@ def test_probes_that_tell_the_programs_apart_are_chosen_by_turns_of_their_groups
     groups = {"a": "one", "b": "one", "d": "two", "e": "three", "f": "three"}
     first = {name: {f"{name}/0": "x"} for name in groups}
     again, buggy = {**first, "f": {"f/0": "z"}}, {name: {f"{name}/0": "y"} for name in groups} | {"e": first["e"]}
-    assert list(choose(groups, first, again, buggy, 2)) == ["a", "d"]
-    assert list(choose(groups, first, again, buggy, 9)) == ["a", "d", "b"]
+    assert list(choose(groups, Looks(first, again, buggy), 2)) == ["a", "d"]
+    assert list(choose(groups, Looks(first, again, buggy), 9)) == ["a", "d", "b"]
 
 
 @pytest.mark.parametrize(
@@ -211,9 +212,11 @@ def test_two_ways_to_refuse_an_argument_of_a_kind_that_is_not_taken_tell_nothing
     """A repair that keeps results needs arguments that can be hashed: `share([1], 0)` is a TypeError then, as with the
     bug, and a ValueError with the original."""
     original, buggy = {"a": {"a/0": f'["raised", "{right}"]'}}, {"a": {"a/0": f'["raised", "{wrong}"]'}}
-    assert list(choose({"a": "one"}, original, original, buggy, 9)) == ["a"] * telling
+    assert list(choose({"a": "one"}, Looks(original, original, buggy), 9)) == ["a"] * telling
+    asserted = [f'["raised", "{right}"]']  # unless a test says which it is to be
+    assert list(choose({"a": "one"}, Looks(original, original, buggy, asserted), 9)) == ["a"]
     values = {"a": {"a/0": '["int", "1"]'}}
-    assert list(choose({"a": "one"}, values, values, buggy, 9)) == ["a"]  # a value is lost: that tells
+    assert list(choose({"a": "one"}, Looks(values, values, buggy), 9)) == ["a"]  # a value is lost: that tells
 
 
 def test_an_exception_that_no_test_sees_is_an_accident() -> None:

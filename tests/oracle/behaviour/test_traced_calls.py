@@ -1,6 +1,7 @@
 """How tests are watched: until they made so many calls, or took so long."""
 
 import json
+import re
 import subprocess
 import sys
 import time
@@ -10,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from selfplay.oracle.behaviour.traced_calls import _WATCHING, ENTERED_FILE, read_entered, watching
+from selfplay.oracle.behaviour.traced_calls import _WATCHING, ENTERED_FILE, Entered, read_entered, watching
 from selfplay.sandbox import World
 
 LONG = """
@@ -32,21 +33,92 @@ def test_short():
         shop.first(3)
     finally:
         selfplay_leave()
+
+# now
 """
 
 
 def test_a_test_that_makes_many_calls_is_watched_up_to_a_point(tmp_path: Path) -> None:
     """Each call is two events. Without an end the suite of more-itertools took more than its time, and nothing was
     known of how any of its tests enter the program."""
-    (tmp_path / "shop.py").write_text("def first(x):\n    return x\n")
-    order = json.dumps({"root": str(tmp_path), "tests": ["test_shop.py"], "changed": {"shop.py": []}})
-    record = tmp_path / "record"
-    text = f"{LONG}\nSELFPLAY_ORDER = {order!r}\n{_WATCHING}\ntest_long()\ntest_short()\n"
-    file = tmp_path / "test_shop.py"
-    file.write_text(text.replace(ENTERED_FILE, str(record)))
-    subprocess.run([sys.executable, file], check=True, cwd=tmp_path, timeout=60)
-    calls = {call.rpartition(".")[2] for call, _ in read_entered(record.read_bytes()).calls}
-    assert calls == {"first(1)", "first(3)"}
+    entered = entering(tmp_path, "def first(x):\n    return x\n", [], f"{LONG}\ntest_long()\ntest_short()\n")
+    assert {call.rpartition(".")[2] for call, _ in entered.calls} == {"first(1)", "first(3)"}
+
+
+def entering(folder: Path, shop: str, changed: list[int], tests: str) -> Entered:
+    """How tests enter a program, `shop.py`, of which the functions at these lines are changed."""
+    (folder / "shop.py").write_text(shop)
+    order = json.dumps({"root": str(folder), "tests": ["test_shop.py"], "changed": {"shop.py": changed}})
+    defined, _, called = tests.partition("\n# now\n")
+    text = f"{defined}\nSELFPLAY_ORDER = {order!r}\n{_WATCHING}\n{called}"
+    (folder / "test_shop.py").write_text(text.replace(ENTERED_FILE, str(folder / "record")))
+    subprocess.run([sys.executable, folder / "test_shop.py"], check=True, cwd=folder, timeout=60)
+    return read_entered((folder / "record").read_bytes())
+
+
+STATE = """
+class Row:
+    def __init__(self, *items):
+        self.items = items
+
+    def last(self):
+        return self.items[-1]
+
+
+def show(error, file):
+    return [words(type(error), error), _count(error)]
+
+
+def words(kind, error):
+    return kind.__name__, error.args
+
+
+def _count(error):
+    return len(error.args)
+"""
+ENTERING = """
+import sys
+import shop
+
+def test_one():
+    selfplay_enter("test_one")
+    shop.Row(1, 2).last()
+    selfplay_leave()
+
+def test_same():
+    selfplay_enter("test_same")
+    shop.Row(1, 2).last()
+    selfplay_leave()
+
+def test_other():
+    selfplay_enter("test_other")
+    shop.Row(1, 3).last()
+    selfplay_leave()
+
+def test_shown():
+    selfplay_enter("test_shown")
+    shop.show(ValueError("closed", 7), sys._getframe())
+    selfplay_leave()
+
+# now
+test_one()
+test_same()
+test_other()
+test_shown()
+"""
+
+
+def test_what_an_object_was_made_of_tells_inputs_apart(tmp_path: Path) -> None:
+    """An object without a `repr` of its own: without what it was made of no other row was another input."""
+    reached = entering(tmp_path, STATE, [6], ENTERING).reached
+    assert reached["test_one"] == reached["test_same"] != reached["test_other"] and reached["test_other"]
+
+
+def test_of_a_call_that_cannot_be_written_the_changed_function_s_own_is_taken(tmp_path: Path) -> None:
+    """A frame has no source. A helper's call is not taken."""
+    entered = entering(tmp_path, STATE, [14, 18], ENTERING)
+    calls = [re.sub(r"selfplay_m\d+\.", "", call) for call, _ in entered.calls]
+    assert calls == ["words(ValueError, ValueError('closed', 7))"]
 
 
 ENDLESS = """
@@ -88,11 +160,30 @@ def watched(folder: Path, text: str, *options: str) -> str:
     return subprocess.run(asked, capture_output=True, text=True, timeout=100).stdout
 
 
+LONG_TEARDOWN = """
+import time, pytest
+
+@pytest.fixture
+def slowly():
+    yield
+    time.sleep(3)
+
+def test_long(slowly):
+    time.sleep(20)
+"""
+
+
 @pytest.mark.slow
-def test_where_the_alarm_is_taken_nothing_is_ended(tmp_path: Path) -> None:
-    """As by pytest's plugin for time limits, which takes it for each test."""
-    said = watched(tmp_path, "def test_long():\n    import time\n    time.sleep(3.5)\n", "--timeout=60")
-    assert "1 passed" in said and read_entered((tmp_path / "record").read_bytes()).stopped == ()
+def test_the_alarm_of_a_runner_is_put_off_while_a_test_is_watched(tmp_path: Path) -> None:
+    """As that of pytest's plugin for time limits, or of the scripts of our own bugs, without which a test of
+    more-itertools took all the time of a calibration."""
+    said = watched(tmp_path, LONG_TEARDOWN, "--timeout=60")
+    assert "1 passed" in said and read_entered((tmp_path / "record").read_bytes()).stopped == ("test_long",)
+    said = watched(tmp_path, LONG_TEARDOWN, "--timeout=5")  # of these 5 s 2 are left for what takes 3
+    assert "1 passed, 1 error" in said and "Timeout" in said
+    assert read_entered((tmp_path / "record").read_bytes()).stopped == ("test_long",)
+    said = watched(tmp_path, LONG_TEARDOWN, "--timeout=1")  # comes first
+    assert "1 failed" in said and read_entered((tmp_path / "record").read_bytes()).stopped == ()
 
 
 SUB_TESTS = """
@@ -112,3 +203,10 @@ class TestParts(unittest.TestCase):
 def test_a_sub_test_that_skips_or_fails_ends_no_loop(tmp_path: Path) -> None:
     assert "1 passed" in watched(tmp_path, SUB_TESTS.replace("PLACE", repr(str(tmp_path / "reached"))))
     assert (tmp_path / "reached").exists()
+
+
+def test_a_function_inside_of_a_test_is_no_test(tmp_path: Path) -> None:
+    """Its end was taken for the test's: of a test of boltons with an inner function `test` nothing was seen."""
+    inner = "def test_outer():\n    def test():\n        pass\n    try:\n        def test_b(): ...\n    finally: pass\n"
+    task: Any = SimpleNamespace(artifact=SimpleNamespace(test_files=["test_a.py"], bug_inject=""), world=World())
+    assert watching(task, inner).split("SELFPLAY_ORDER")[0].count("selfplay_enter(") == 1
