@@ -1,4 +1,4 @@
-"""What vLLM on a few cores gains where none is kept free for its scheduler (`selfplay.policies.vllm_engine.FEW_CORES`).
+"""What vLLM on a few cores gains where none is kept free for its scheduler (`FEW_CORES` of `policies.vllm_options`).
 
 The same requests to SmolLM2-135M in two processes, one after the other: as vLLM sets itself up, and as selfplay does.
 `.venv-models/bin/python -m benchmarks.bench_engine_cores [--json]`; four to five minutes, half of them to start.
@@ -47,7 +47,8 @@ def in_process(model: str, environment: dict[str, str]) -> dict[str, float]:
 async def measured(model: str) -> dict[str, float]:
     """Seconds for many prompts with one sampled token each, and for many answers to short prompts."""
     from selfplay.agent.model import Sampling
-    from selfplay.policies.vllm_engine import VllmModel, VllmOptions
+    from selfplay.policies.vllm_engine import VllmModel
+    from selfplay.policies.vllm_options import VllmOptions
 
     engine = await VllmModel.open(model, VllmOptions(dtype="float32", context=2048, cache_gb=2))
     numbers = random.Random(0)

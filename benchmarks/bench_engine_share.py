@@ -25,7 +25,8 @@ from selfplay.agent.model import Sample, Sampling, TokenModel
 from selfplay.commands.training.request import TrainOrder
 from selfplay.commands.training.run import run_training
 from selfplay.loop.config import load_config
-from selfplay.policies.vllm_engine import VllmModel, VllmOptions, why_no_seeds
+from selfplay.policies.vllm_engine import VllmModel, why_no_seeds
+from selfplay.policies.vllm_options import VllmOptions
 from selfplay.report.progress import LiveWatcher
 from selfplay.rollout import players
 from selfplay.rollout.players import Player

@@ -21,7 +21,8 @@ from selfplay.agent.tools import SSR_TOOLS
 from selfplay.policies.smollm2 import fetch_smollm2
 from selfplay.policies.tokenizer import load_tokenizer
 from selfplay.policies.transformers_model import TransformersModel, TransformersOptions
-from selfplay.policies.vllm_engine import VllmModel, VllmOptions
+from selfplay.policies.vllm_engine import VllmModel
+from selfplay.policies.vllm_options import VllmOptions
 from selfplay.repository.cache import default_cache
 from selfplay.sandbox import Sandbox, World, open_backend
 from selfplay.sandbox.workers import Workers

@@ -41,7 +41,8 @@ def main() -> None:
 
 async def measured(model: str) -> tuple[float, float]:
     """Median seconds by file and by broadcast."""
-    from selfplay.policies.vllm_engine import VllmModel, VllmOptions
+    from selfplay.policies.vllm_engine import VllmModel
+    from selfplay.policies.vllm_options import VllmOptions
     from selfplay.train.model import ModelOptions, load_scorer
 
     scorer = load_scorer(model, ModelOptions(precision="fp32"))

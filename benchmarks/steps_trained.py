@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from selfplay.commands.training.choice import TRAINING
-from selfplay.commands.training.lines import newest_weights
 from selfplay.curriculum import read_pool
 
 ROLES = ("injector", "solver")
@@ -41,12 +40,12 @@ def account(run: Path) -> Account:
     planned = [rollout for plan, _ in steps for rollout in plan]
     by_role = {role: [figures["rollouts"].get(role, {}) for _, figures in steps] for role in ROLES}
     outcomes = sum((Counter(one.get("outcomes", {})) for found in by_role.values() for one in found), Counter[str]())
-    weights = newest_weights(run)
+    weights = [int(one.name) for one in (run / "weights").glob("[0-9]*")]
     played = {role: sum(one.get("episodes", 0) for one in found) for role, found in by_role.items()}
     return Account(
         steps=len(steps),
         updates=sum("nothing" not in figures for _, figures in steps),
-        version=int(weights.name) if weights else 0,
+        version=max(weights, default=0),
         planned=len(planned),
         once=sum(times == 1 for times in Counter(planned).values()),
         credited=sum(played.values()),

@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import IO
 
 Failed = subprocess.SubprocessError
@@ -55,6 +56,20 @@ def start(
         command, cwd=cwd, env=_clean(env), stdin=stdin, stdout=stdout, stderr=stderr, pass_fds=pass_fds,
         start_new_session=new_session,
     )  # fmt: skip
+
+
+def safe_path() -> None:
+    """What starts in the user's folder through a library (vLLM's `python -m`, a child of multiprocessing) imports
+    nothing from there either: a module of a checkout would run."""
+    os.environ["PYTHONSAFEPATH"] = "1"
+
+
+def stand(folder: str) -> None:
+    """Make a process of a cluster work where its driver does, if it sees that folder: relative paths are the
+    driver's."""
+    safe_path()
+    with suppress(OSError):
+        os.chdir(folder)
 
 
 def _clean(env: Mapping[str, str] | None) -> dict[str, str]:

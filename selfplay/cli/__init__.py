@@ -11,6 +11,7 @@ from selfplay.cli.app import app, handle_interrupts
 from selfplay.cli.failures import explained
 from selfplay.formatting import shortened
 from selfplay.plain_text import told
+from selfplay.subprocesses import safe_path
 
 __all__ = ["app", "main"]
 LONGEST = 1000
@@ -20,6 +21,7 @@ LONGEST = 1000
 def main() -> None:
     """Entry point: errors that a user can mend are printed with their hint and exit 2."""
     handle_interrupts()
+    safe_path()
     try:
         app()
     except Exception as error:

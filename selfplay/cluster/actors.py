@@ -1,6 +1,7 @@
 """Starts the actors of a run: the resources of each, and how often Ray restarts it."""
 
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Any
 
 import ray
@@ -19,7 +20,7 @@ CALLS = 4096
 def engine_actors(wanted: Cluster, open_model: Callable[[], Awaitable[Opened]], count: int) -> list[Any]:
     """So many engines of a model, each on its own GPUs."""
     options = _placed(wanted.engine_gpus, max_restarts=ALWAYS, max_concurrency=CALLS)
-    return [ray.remote(EngineActor).options(**options).remote(open_model) for _ in range(count)]
+    return [ray.remote(EngineActor).options(**options).remote(str(Path.cwd()), open_model) for _ in range(count)]
 
 
 def host_actors(wanted: Cluster) -> list[Any]:
@@ -30,13 +31,17 @@ def host_actors(wanted: Cluster) -> list[Any]:
         max_concurrency=wanted.host_episodes + 8,
         scheduling_strategy="SPREAD",
     )
-    return [kind.remote() for _ in range(wanted.hosts)]
+    return [kind.remote(str(Path.cwd())) for _ in range(wanted.hosts)]
 
 
 def rank_actor(wanted: Cluster, rank: int) -> Any:
     """One rank of the trainer. Ray does not restart it alone: the other ranks would hang."""
     threads = None if wanted.trainer_gpus else threads_of(wanted.trainers)
-    return ray.remote(RankActor).options(**_placed(wanted.trainer_gpus)).remote(rank, wanted.trainers, threads)
+    return (
+        ray.remote(RankActor)
+        .options(**_placed(wanted.trainer_gpus))
+        .remote(str(Path.cwd()), rank, wanted.trainers, threads)
+    )
 
 
 def _placed(gpus: int, **more: Any) -> dict[str, Any]:

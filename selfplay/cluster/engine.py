@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from selfplay.agent.model import ModelError, Sample, Sampling
 from selfplay.policies.rendezvous import Fact, Rendezvous
 from selfplay.rollout.model_player import Opened, PerEpisodeModel, Receiving, Reloadable, TokenEngine, TokenSide
+from selfplay.subprocesses import stand
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,9 @@ class NotReady:
 class EngineActor:
     """One engine. Errors of the model are returned, since they are answers, not failures of the actor."""
 
-    def __init__(self, open_model: Callable[[], Awaitable[Opened]]) -> None:
+    def __init__(self, folder: str, open_model: Callable[[], Awaitable[Opened]]) -> None:
+        """`folder`: where the driver stands."""
+        stand(folder)
         self._open = open_model
         self._engine: TokenEngine | None = None
         self._facts: EngineFacts | None = None

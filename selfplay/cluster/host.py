@@ -23,6 +23,7 @@ from selfplay.rollout.runs import RepositoryRuns
 from selfplay.rollout.solver import solver_rollout
 from selfplay.rollout.stored import with_file
 from selfplay.sandbox.owners import marked
+from selfplay.subprocesses import stand
 
 MOST_BUGS = 64
 """How many bugs' files, and caches on a host, are kept."""
@@ -71,7 +72,9 @@ class HostActor:
     """One host. Errors that the run has a rule for are returned, since they are answers, not failures of the actor. A
     restarted host must be opened again, and raises `NotOpened` before that."""
 
-    def __init__(self) -> None:
+    def __init__(self, folder: str) -> None:
+        """`folder`: where the driver stands."""
+        stand(folder)
         self._runs: HostRuns | None = None
         self._scratch = Path(tempfile.mkdtemp(prefix=marked()))  # after a kill, the next backend removes it
         self._opening = asyncio.Lock()

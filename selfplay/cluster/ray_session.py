@@ -71,10 +71,24 @@ def _init(address: str, **options: Any) -> None:
     """Start or join Ray. It sets a handler of SIGTERM that exits at once; the process's own is kept, if it has one."""
     before = signal.getsignal(signal.SIGTERM)
     try:
-        ray.init(address, log_to_driver=False, logging_level=logging.ERROR, **options)
+        with _nowhere():
+            ray.init(address, log_to_driver=False, logging_level=logging.ERROR, **options)
     finally:
         if callable(before) and threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGTERM, before)
+
+
+@contextmanager
+def _nowhere() -> Iterator[None]:
+    """Stand in `/`. Every worker of Ray imports first from where its driver stood, and begins where Ray was started: a
+    checkout's module would run on every node."""
+    here = os.open(".", os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.chdir("/")
+        yield
+    finally:
+        os.fchdir(here)
+        os.close(here)
 
 
 def _refuse_too_small(wanted: Cluster) -> None:

@@ -15,6 +15,7 @@ from selfplay.cluster.actor_calls import FAILURES, LOOK_EVERY, ActorLost, all_of
 from selfplay.cluster.errors import ClusterError
 from selfplay.errors import SelfplayError
 from selfplay.policies.rendezvous import Fact, Rendezvous
+from selfplay.subprocesses import stand
 from selfplay.update.batch.crediting import Credited
 from selfplay.update.batch.figures import UpdateFigures
 
@@ -41,7 +42,9 @@ class RayLearner(Protocol):
 class RankActor:
     """One rank. Errors that a user can mend are returned."""
 
-    def __init__(self, rank: int, ranks: int, threads: int | None) -> None:
+    def __init__(self, folder: str, rank: int, ranks: int, threads: int | None) -> None:
+        """`folder`: where the driver stands."""
+        stand(folder)
         self._rank, self._ranks, self._threads = rank, ranks, threads
         self._learner: RayLearner | None = None
 

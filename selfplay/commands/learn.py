@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import Any, Protocol, cast
 
 from selfplay.agent.chat_format import ChatFormat
-from selfplay.artifact.reading import MIB, UntrustedDataError, read_named
+from selfplay.artifact.model_folders import LOADING, model_settings
+from selfplay.artifact.reading import UntrustedDataError
 from selfplay.commands.credit import CreditOrder, credited_runs, damages
 from selfplay.commands.result_folder import finished, whole_folder
 from selfplay.commands.sources import credited_sources, model_files
 from selfplay.policies.tokenizer import imported, load_tokenizer
 from selfplay.rl.credit.table import CREDIT_COLUMNS, credit_row
 from selfplay.train.packing import check_readable
-from selfplay.untrusted_json import json_value
 from selfplay.update.batch.crediting import Credited
 from selfplay.update.batch.examples import examples
 from selfplay.update.batch.figures import UpdateFigures
@@ -29,8 +29,6 @@ from selfplay.update.errors import LearningError
 from selfplay.update.recipe import Recipe
 
 SUMMARY = "learn.json"
-MOST_CONFIG = MIB
-"""The most bytes of a model's config.json."""
 AGAIN = "The same command makes the update again."
 
 
@@ -117,8 +115,8 @@ def _context_of(model: str) -> int:
 def _settings_of(model: str) -> dict[str, Any]:
     folder = Path(model).expanduser()
     if folder.is_dir():
-        return dict(json_value(read_named(folder / "config.json", MOST_CONFIG)))
-    return dict(imported("transformers", "transformers").AutoConfig.from_pretrained(model).to_dict())
+        return model_settings(folder)
+    return dict(imported("transformers", "transformers").AutoConfig.from_pretrained(model, **LOADING).to_dict())
 
 
 def _chat(model: str) -> Callable[[], ChatFormat]:

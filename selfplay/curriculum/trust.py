@@ -14,6 +14,7 @@ import json
 import os
 import re
 import secrets
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,8 +36,12 @@ WANTS = {
     "hosts": "this run wants its build to reach hosts besides the package indexes",
     "source": "the tree this run was made on would be fetched",
 }
-MOST_SHOWN = 4_000
-_BLANKS = re.compile(r"[^\S\n]{9,}+|\n{3,}+")
+MOST_SHOWN, MOST_LINES = 4_000, 40
+"""Characters, and lines: what is above the screen is not seen above a question."""
+_BLANKS, MOST_BLANKS, MOST_EMPTY = re.compile(r"\s{3,}+"), 8, 2
+"""Blanks and empty lines, together; of each so many are shown as they are."""
+_BLANK_SIGNS = frozenset("\u115f\u1160\u2800\u3164\uffa0")
+"""Letters and signs that are drawn as nothing."""
 
 
 class NotTrusted(CurriculumError):
@@ -58,16 +63,29 @@ class Wish:
     @property
     def shown_whole(self) -> bool:
         """Whether the question holds all of it, so that a yes means what is run."""
-        return len(self._spelled) <= MOST_SHOWN
+        return len(self._spelled) <= MOST_SHOWN and self._spelled.count("\n") < MOST_LINES
 
     @property
     def _spelled(self) -> str:
-        """The text, with long blanks told: they would hide what follows them."""
-        return _BLANKS.sub(lambda found: f" [{len(found[0])} blanks] ", self.text)
+        """The text, with long blanks and all that is drawn as nothing told: they would hide what follows them."""
+        return _BLANKS.sub(_counted, "".join(map(_seen, self.text)))
 
     def digest(self) -> str:
         """The name of the wish's note in the state folder."""
         return hashlib.sha256(encode(json.dumps([self.kind, self.text, self.tree]))).hexdigest()
+
+
+def _counted(found: re.Match[str]) -> str:
+    """Blanks as they are, or how many there are."""
+    lines = found[0].split("\n")
+    few = len(lines) <= MOST_EMPTY + 1 and max(map(len, lines)) <= MOST_BLANKS
+    return found[0] if few else f" [{len(found[0])} blanks] "
+
+
+def _seen(sign: str) -> str:
+    """A character as it is seen, or its number."""
+    nothing = unicodedata.category(sign) in ("Cf", "Mn", "Me", "Zs") and sign != " "
+    return f"\\u{ord(sign):04x}" if nothing or sign in _BLANK_SIGNS else sign
 
 
 def state_folder() -> Path:

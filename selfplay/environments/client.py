@@ -1,6 +1,7 @@
 """The client with which a trainer plays episodes of a run that `selfplay serve-env` serves on this machine. It needs
 only Python's standard library, so it works in any trainer's environment."""
 
+import http.client
 import json
 import os
 import stat
@@ -16,8 +17,16 @@ from selfplay.rl.credit.rules import RoleName
 
 HOST = "127.0.0.1"
 ADDRESS_FILE = "environments.json"
-MOST_ADDRESS = 4096
+MOST_ADDRESS, MOST_ANSWER = 4096, 64 << 20
+"""Bytes of the address file, and of an answer."""
 Messages = list[dict[str, str]]
+
+
+class NoRedirect(urllib.request.HTTPRedirectHandler):
+    """Follows none: the token is for this port alone, which a shared run's file may name wrongly."""
+
+    def redirect_request(self, *_: Any) -> None:
+        return None
 
 
 class NotServed(SelfplayError):
@@ -54,7 +63,7 @@ class Client:
         try:
             found = _address(path)
             return cls(int(found["port"]), str(found["token"]), **more)
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
             raise NotServed(
                 f"{path} cannot be read: {in_words(error)}", "Start `selfplay serve-env SOURCE --out RUN`."
             ) from error
@@ -81,13 +90,13 @@ class Client:
             {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"},
             method=method,
         )
-        direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        direct = urllib.request.build_opener(urllib.request.ProxyHandler({}), NoRedirect)
         try:
             with direct.open(request, timeout=self.seconds + more) as answer:
-                return json.loads(answer.read())
+                return json.loads(answer.read(MOST_ANSWER))
         except urllib.error.HTTPError as error:
             raise _refusal(error) from None
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, RecursionError, http.client.HTTPException) as error:
             raise NotServed(
                 f"the server on port {self.port} does not answer: {in_words(error)}", "Does it still run?"
             ) from error
@@ -133,7 +142,8 @@ def _address(path: Path) -> dict[str, Any]:
 
 def _refusal(error: urllib.error.HTTPError) -> SelfplayError:
     try:
-        said = json.loads(error.read())
-        return KINDS.get(said["error"], SelfplayError)(said["message"], said["hint"])
-    except (OSError, ValueError, KeyError, TypeError):
+        said = json.loads(error.read(MOST_ANSWER))
+        kind = KINDS.get(str(said["error"]), SelfplayError)
+        return kind(str(said["message"]), str(said["hint"]))
+    except (OSError, ValueError, KeyError, TypeError, RecursionError, http.client.HTTPException):
         return EnvironmentRefused(f"the server answered {error.code}", "Is it a server of selfplay?")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import Field
 
 from selfplay.loop.config_base import ConfigSection, Text
-from selfplay.policies.vllm_engine import VllmOptions
+from selfplay.policies.vllm_options import VllmOptions
 
 if TYPE_CHECKING:
     from selfplay.loop.config import TrainConfig

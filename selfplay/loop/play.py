@@ -7,7 +7,7 @@ from typing import Any, Literal
 from selfplay.loop.errors import TrainingError
 from selfplay.options import read_options
 from selfplay.policies.transformers_model import TransformersOptions
-from selfplay.policies.vllm_engine import VllmOptions
+from selfplay.policies.vllm_options import VllmOptions
 from selfplay.rollout.model_player import PlayOptions
 
 Engine = Literal["vllm", "transformers"]

@@ -6,9 +6,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from jinja2 import TemplateError
-
 from selfplay.agent.model import ModelError
+from selfplay.artifact.model_folders import LOADING
 from selfplay.plain_text import well_formed
 from selfplay.version import DISTRIBUTION
 
@@ -39,8 +38,8 @@ class HfTokenizer:
             text: str = self._tokenizer.apply_chat_template(
                 [dict(message) for message in messages], tokenize=False, add_generation_prompt=answer
             )
-        except TemplateError as error:
-            raise ValueError(f"{self.name}: {error}") from error
+        except Exception as error:  # a template is a program
+            raise ValueError(f"{self.name}: its chat template failed: {_said(error)}") from error
         return text
 
     def encode(self, text: str, special: bool) -> list[int]:
@@ -74,14 +73,18 @@ def load_tokenizer(model: str) -> HfTokenizer:
         raise ModelError(f"{model}: no tokenizer can be loaded: there is no such folder", WHERE_MODELS_ARE)
     transformers.utils.logging.disable_progress_bar()
     try:
-        tokenizer = transformers.AutoTokenizer.from_pretrained(model)
+        tokenizer = transformers.AutoTokenizer.from_pretrained(model, **LOADING)
         eos = _generation_ends(transformers, model)
-    except (OSError, ValueError, KeyError, ImportError) as error:
+    except Exception as error:  # a folder of others makes the library raise anything
         raise ModelError(
-            f"{model}: no tokenizer can be loaded: {str(error)[:300]}",
+            f"{model}: no tokenizer can be loaded: {_said(error)}",
             WHERE_MODELS_ARE,
         ) from error
     return HfTokenizer(tokenizer, model, eos)
+
+
+def _said(error: Exception) -> str:
+    return " ".join(f"{type(error).__name__}: {error}".split())[:300]
 
 
 def _generation_ends(transformers: Any, model: str) -> list[int]:

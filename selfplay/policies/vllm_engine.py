@@ -7,51 +7,27 @@ weight versions.
 
 import asyncio
 import itertools
-import os
 import uuid
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
 from selfplay.agent.model import ModelError, Sample, Sampling, TokenModel
+from selfplay.artifact.model_folders import why_no_model
 from selfplay.policies.kill_with_parent import KillWithParent, children
-from selfplay.policies.option_types import Count, Share
 from selfplay.policies.rendezvous import TRAINER, Fact, Rendezvous, shapes_of
 from selfplay.policies.role_adapter import Adapted
 from selfplay.policies.tokenizer import imported
-from selfplay.policies.vllm_adapters import Rank, VllmAdapters, lora_arguments
+from selfplay.policies.vllm_adapters import VllmAdapters, lora_arguments
+from selfplay.policies.vllm_options import VllmOptions, set_environment
 from selfplay.policies.weights import Shapes, check_same, shapes
 
 RELOAD_SECONDS = 600.0
-FEW_CORES = 4
-"""On so few, no core is kept free for vLLM's scheduler on a CPU, which mostly waits: of two, that is half the speed."""
 NO_SEEDS_ON_CPU = (
     "vLLM on CPU cannot draw a request by a seed of its own: where a prompt is computed in several pieces, its engine "
     "fails (a CPU generator has no offset to go back to)"
 )
-
-
-@dataclass(frozen=True)
-class VllmOptions:
-    """How the engine is started. `context` None: the model's own. `memory`: the share of GPU memory it takes;
-    `cache_gb`: the size of the cache on CPU. `eager`: no CUDA graphs, which are slow to start and only matter on GPUs;
-    None: on CPU only. `engine_seed`: the seed of the engine; on CPU the only seed, since requests cannot have their own
-    there. `chunk`: how many prompt tokens are computed at once, at least as many as `most_sequences`; None: vLLM's
-    default. `lora_rank`: the rank of the roles' adapters; 0: both roles use one model.
-    """
-
-    dtype: str = "auto"
-    context: Count | None = None
-    tensor_parallel: Count = 1
-    memory: Share = 0.9
-    cache_gb: Count = 2
-    eager: bool | None = None
-    engine_seed: int = 0
-    most_sequences: Count = 256
-    chunk: Count | None = None
-    lora_rank: Rank = 0
 
 
 def why_no_seeds() -> str:
@@ -60,15 +36,6 @@ def why_no_seeds() -> str:
     from vllm.platforms import current_platform
 
     return NO_SEEDS_ON_CPU if current_platform.is_cpu() else ""
-
-
-def set_environment(options: VllmOptions) -> None:
-    """What vLLM takes from the environment, where the user did not set it."""
-    os.environ.setdefault("VLLM_CPU_KVCACHE_SPACE", str(options.cache_gb))
-    os.environ.setdefault("TORCH_CPP_LOG_LEVEL", "ERROR")
-    os.environ.setdefault("VLLM_LOGGING_LEVEL", "ERROR")  # its warnings concern its own set-up
-    if len(os.sched_getaffinity(0)) <= FEW_CORES:
-        os.environ.setdefault("VLLM_CPU_NUM_OF_RESERVED_CPU", "0")
 
 
 class VllmModel:
@@ -116,7 +83,9 @@ class VllmModel:
             **({} if on_cpu else {"gpu_memory_utilization": options.memory}),
             **lora_arguments(options.lora_rank),
         )
-        before = children()
+        before, why = children(), why_no_model(path)
+        if why:
+            raise ModelError(f"vLLM cannot load {path}: {why}", "Is it a model's folder?")
         try:
             engine = AsyncLLM.from_engine_args(arguments)
         except Exception as error:  # pydantic's, transformers', the engine process's

@@ -30,9 +30,12 @@ def default_cache() -> Path:
 
 
 def check_cache(cache: Path) -> None:
-    """Create the folder. Raises `CacheError` if it cannot be created or written to."""
+    """Create the folder, closed to others: root's cache holds checkouts that only root may read, and sandboxes get
+    them without their path. Raises `CacheError` if it cannot be created or written to."""
     try:
-        cache.mkdir(parents=True, exist_ok=True)
+        cache.mkdir(0o700, parents=True, exist_ok=True)
+        if cache == default_cache() and VARIABLE not in os.environ and cache.stat().st_uid == os.geteuid():
+            cache.chmod(0o700)  # one of an earlier version
         with tempfile.TemporaryFile(dir=cache):
             pass
     except OSError as error:

@@ -93,7 +93,8 @@ def _endpoint(model: str, options: Mapping[str, str]) -> Player:
 
 
 def _vllm(model: str, options: Mapping[str, str]) -> Player:
-    from selfplay.policies.vllm_engine import VllmModel, VllmOptions, why_no_seeds
+    from selfplay.policies.vllm_engine import VllmModel, why_no_seeds
+    from selfplay.policies.vllm_options import VllmOptions
 
     return _in_process("vllm", model, options, VllmOptions, VllmModel.open, why_no_seeds)
 

@@ -18,6 +18,7 @@ from torch.autograd.graph import save_on_cpu
 from torch.distributed.fsdp import FSDPModule, MixedPrecisionPolicy, fully_shard
 from transformers import AutoModelForCausalLM
 
+from selfplay.artifact.model_folders import LOADING, why_no_model
 from selfplay.train import lora
 from selfplay.train.activations import forget_activations
 from selfplay.train.attention import PACKED
@@ -139,9 +140,12 @@ def _loaded(path: str | Path, options: ModelOptions) -> Any:
     how = PACKED if options.attention == "packed" else options.attention
     if not torch.cuda.is_available():
         map_large_blocks()
+    why = why_no_model(path)
+    if why:
+        raise TrainError(f"{path} cannot be loaded: {why}", "Name the folder of a causal model.")
     try:
-        return AutoModelForCausalLM.from_pretrained(path, dtype=torch.float32, attn_implementation=how)
-    except (OSError, ValueError, ImportError, RuntimeError) as error:
+        return AutoModelForCausalLM.from_pretrained(path, dtype=torch.float32, attn_implementation=how, **LOADING)
+    except Exception as error:  # a folder of others makes the library raise anything
         raise TrainError(
             f"{path} cannot be loaded: {str(error)[:400]}", "Name the folder of a causal model."
         ) from error

@@ -110,3 +110,24 @@ def test_a_wish_is_asked_for_only_if_it_is_shown_whole(text: str, whole: bool) -
     wish = Wish("setup", text, "t" * 40)
     assert wish.shown_whole is whole
     assert not whole or text.split()[-1] in wish.words()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "pip install evil\n" + "\n " * 1900 + "\npip install -e .",
+        "pip install evil\n" + "\n\u2800" * 1900 + "\npip install -e .",
+        "pip install evil\n" + "\n#" * 1900 + "\npip install -e .",
+        "pip install evil\n" + "\n\u3164 \u00a0" * 60 + "\npip install -e .",
+        "x" * 4001,
+    ],
+)
+def test_a_wish_is_shown_whole_on_one_screen_or_not_asked_for(text: str) -> None:
+    """What stands above the screen is not seen above the question; blanks of any kind are told by their number."""
+    wish = Wish("setup", text, "t" * 40)
+    assert not wish.shown_whole or wish.words().count("\n") < 45
+
+
+@pytest.mark.parametrize("nothing", ["\u200b", "\u2800", "\u3164", "\u115f", "\u034f", "\u00a0", "\u202e", "\ufe0f"])
+def test_signs_that_are_drawn_as_nothing_are_told(nothing: str) -> None:
+    assert f"pip\\u{ord(nothing):04x}install" in Wish("setup", f"pip{nothing}install", "").words()

@@ -23,7 +23,8 @@ from selfplay.agent.chat_format import ChatFormat
 from selfplay.policies.smollm2 import fetch_smollm2
 from selfplay.policies.tokenizer import load_tokenizer
 from selfplay.policies.transformers_model import TransformersModel, TransformersOptions
-from selfplay.policies.vllm_engine import VllmModel, VllmOptions
+from selfplay.policies.vllm_engine import VllmModel
+from selfplay.policies.vllm_options import VllmOptions
 from selfplay.repository.cache import default_cache
 
 __all__ = ["backend", "together"]

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from selfplay.agent.model import ModelError, Sampling
-from selfplay.policies.vllm_engine import VllmModel, VllmOptions, set_environment
+from selfplay.policies.vllm_engine import VllmModel
+from selfplay.policies.vllm_options import VllmOptions, set_environment
 from selfplay.rollout.players import UnknownPolicy, player_named
 
 

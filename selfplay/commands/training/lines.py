@@ -1,15 +1,6 @@
-"""What a user sees of a training run: a step as a line, the newest weights."""
+"""What a user sees of a training run: a step as a line."""
 
-from pathlib import Path
-
-from selfplay.artifact.reading import listed_below
 from selfplay.update.batch.figures import UpdateFigures
-
-
-def newest_weights(out: Path) -> Path | None:
-    """The folder of the newest weights of a run."""
-    found = [name for name in listed_below(out, "weights") if name.isdigit()]
-    return out / "weights" / found[-1] if found else None
 
 
 def told(step: int, steps: int, figures: UpdateFigures, seconds: float) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Set
 from contextlib import aclosing, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
+from pathlib import Path
 from typing import Literal
 
 from selfplay.agent.chat_format import ChatFormat
@@ -79,12 +80,13 @@ class Training:
         self._choice = AttemptChoice(self.config, self.pool, self.ledger, self.bugs)
         self._attempting = Attempting(self.pool, self.runs, self._own, self.bugs, self.watcher, self.opponent)
 
-    async def run(self) -> None:
-        """Play and learn until the last step is finished."""
+    async def run(self) -> Path | None:
+        """Play and learn until the last step is finished. Returns the folder of the weights; None before the first
+        update."""
         await self.engines.sync(self.learner)
         first, config = self.ledger.steps_finished(), self.config
         await pipelined(first, config.steps, config.staleness, self._played, self._learned)
-        await self.learner.write()
+        return await self.learner.write()
 
     async def _played(self, step: int) -> Planned:
         """Play a step, or the rest of one that a kill cut short."""

@@ -24,7 +24,6 @@ from selfplay.commands.training import watching
 from selfplay.commands.training.bugs import ReadyBugs
 from selfplay.commands.training.choice import ONLY, TRAINING
 from selfplay.commands.training.interfaces import TrainingParts
-from selfplay.commands.training.lines import newest_weights
 from selfplay.commands.training.loop import Training
 from selfplay.commands.training.opponents import opposed
 from selfplay.commands.training.repositories import Repositories, prepared_sources
@@ -97,10 +96,9 @@ def run_training(order: TrainOrder, backend: Backend, watcher: RunWatcher) -> di
             if one.source in measured
         }
         try:
-            runner.run(_trained(order, runs, pool, ledger, chat, watcher))
+            weights = runner.run(_trained(order, runs, pool, ledger, chat, watcher))
         finally:
             write_summary(order.out, {**read_summary(order.out), **summarise(pool)})
-        weights = newest_weights(order.out)
         return {"steps": ledger.finished(), "weights": str(weights) if weights else None}
 
 
@@ -136,8 +134,8 @@ async def _trained(
     ledger: Ledger,
     chat: ChatFormat,
     watcher: RunWatcher,
-) -> None:
-    """Play and learn until the last step."""
+) -> Path | None:
+    """Play and learn until the last step. Returns the folder of the weights."""
     config = order.config
 
     known = pool.episodes.keys
@@ -170,7 +168,7 @@ async def _trained(
         )
         watcher.expect(config.steps, "training", ledger.steps_finished())
         with seen as stepped:
-            await training.run()
+            return await training.run()
 
 
 @asynccontextmanager

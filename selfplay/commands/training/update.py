@@ -69,7 +69,8 @@ class Learner:
                 shutil.rmtree(target, ignore_errors=True)
                 with whole_folder(target, TrainingError, "The same command resumes.") as made:
                     self._policy.write(made, source, dtype)
-                for old in sorted(target.parent.glob("[0-9]*"))[:-KEPT]:
+                older = [one for one in sorted(target.parent.glob("[0-9]*")) if one.name < target.name]
+                for old in older[: 1 - KEPT]:  # not by number alone: a shared run may hold higher ones
                     shutil.rmtree(old, ignore_errors=True)
             self._written = self.version
         return target

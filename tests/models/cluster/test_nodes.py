@@ -151,3 +151,27 @@ def test_a_cluster_that_is_not_there() -> None:
         raise AssertionError("it was joined")
     assert time.monotonic() - began < 60
     assert not ray.is_initialized()
+
+
+def test_no_actor_imports_from_where_its_driver_stands(
+    nodes: Nodes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A checkout with a `zstandard.py` of its own ran on every node. Relative paths are still the driver's."""
+    (tmp_path / "zstandard.py").write_text("raise SystemExit('it ran')")
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path)
+
+    async def place() -> TokenSide:
+        import sys
+
+        raise ModelError(f"{Path('here').is_dir()} {[one for one in sys.path if one in ('', '.', str(tmp_path))]}")
+
+    async def opening() -> None:
+        engines = Engines(engine_actors(WANTED, place, 1))
+        with pytest.raises(ModelError, match=r"True \[\]"):
+            await engines.open()
+        await engines.close()
+
+    with joined(Cluster(engines=1), nodes.address):
+        asyncio.run(opening())
+    assert Path.cwd() == tmp_path

@@ -8,7 +8,6 @@ from coached import coached_player
 from models.loop.coached_training import PLANS, SILENT, config, steps_of
 from safetensors.torch import load_file
 
-from selfplay.commands.training.lines import newest_weights
 from selfplay.commands.training.request import TrainOrder
 from selfplay.commands.training.run import run_training
 from selfplay.curriculum.open_pool import read_pool
@@ -25,7 +24,7 @@ def test_both_roles_play_and_learn_under_the_newest_weights(
     which engine and trainer agree."""
     monkeypatch.setattr(players, "KINDS", {"transformers": lambda model, options: coached_player(smollm2, PLANS)})
     out, play = tmp_path / "run", {"context": 4096, "calls": 3, "max_tokens": 64}
-    run_training(TrainOrder(config(shop, smollm2, play=play), out), backend, SILENT)
+    weights = run_training(TrainOrder(config(shop, smollm2, play=play), out), backend, SILENT)["weights"]
     first, second = steps_of(out)
     for step in (first, second):
         for role, spent in step["spent"].items():
@@ -35,7 +34,6 @@ def test_both_roles_play_and_learn_under_the_newest_weights(
     assert first["spent"].keys() == {"injector", "solver"}
     with read_pool(out) as pool:
         assert {one.versions for one in pool.attempts.all()} == {(0, 0), (1, 1)}
-    weights = newest_weights(out)
-    assert weights is not None
-    before, after = (load_file(folder / "model.safetensors") for folder in (smollm2, weights))
+    assert weights == str(out / "weights" / "000002")
+    before, after = (load_file(folder / "model.safetensors") for folder in (smollm2, Path(weights)))
     assert any(not bool((before[name] == after[name]).all()) for name in before.keys() & after.keys())

@@ -1,0 +1,57 @@
+"""What a model's folder may do while a library reads it: nothing of its own runs, and nothing else is read for it.
+
+Weights travel between people as datasets do. Libraries ask on standard input whether a folder's code may run, load
+the base model that an adapter names, and fetch an attention kernel that a configuration names. `LOADING` goes with
+each call that loads, and `why_no_model` is asked before. Which model it is stays the user's choice, and so does what
+it costs to run.
+"""
+
+import re
+from pathlib import Path
+from typing import Any, Final, TypedDict
+
+from selfplay.artifact.reading import UntrustedDataError, read_named
+from selfplay.untrusted_json import AnswerError, json_value
+
+MOST_CONFIG: Final = 1 << 20
+"""Bytes of a model's `config.json`."""
+_NO_NUMBER = re.compile(rb"(?<=[\s,:\[])-?(?:Infinity|NaN)(?=[\s,\]}])")
+
+
+class Loading(TypedDict):
+    """Options of a call that loads."""
+
+    trust_remote_code: bool
+
+
+LOADING: Final[Loading] = {"trust_remote_code": False}
+"""Of every call that loads a model, its configuration or its tokenizer."""
+
+
+def model_settings(folder: Path) -> dict[str, Any]:
+    """A model's `config.json`, with 0 for numbers that JSON does not have: some models' limits are `Infinity`. Raises
+    `UntrustedDataError`."""
+    try:
+        settings = json_value(_NO_NUMBER.sub(b"0", read_named(folder / "config.json", MOST_CONFIG)))
+    except AnswerError as error:
+        raise UntrustedDataError(f"{folder / 'config.json'}: {error}") from error
+    if not isinstance(settings, dict):
+        raise UntrustedDataError(f"{folder / 'config.json'} is no table of settings")
+    return settings
+
+
+def why_no_model(model: str | Path) -> str:
+    """Why a folder is not read as a model; empty if it may be, and for a hub's name."""
+    folder = Path(model).expanduser()
+    if not folder.is_dir():
+        return ""
+    if (folder / "adapter_config.json").exists():
+        return "it holds an adapter, which names its model; merge the two"
+    try:
+        settings = model_settings(folder)
+    except UntrustedDataError as error:
+        return error.message
+    parts = [settings, *(one for one in settings.values() if isinstance(one, dict))]
+    kernels = [str(value) for part in parts for key, value in part.items() if key.endswith("attn_implementation")]
+    named = next((one for one in kernels if "/" in one), "")
+    return f"its config.json names a kernel to fetch and run, {named[:100]}" if named else ""
