@@ -55,7 +55,8 @@ def _path(arguments: Arguments) -> str:
 
 def _own(context: ToolContext, command: list[str], stdin: bytes = b"") -> Completed:
     """Run one of our own programs, which never kills itself. Raises `SandboxLost` if it was killed."""
-    done = context.sandbox.run(command, timeout=context.most_seconds, stdin=stdin, merge_stderr=True)
+    box = context.sandbox
+    done = box.run(command, timeout=context.most_seconds, stdin=stdin, merge_stderr=True, env=box.own_env)
     return unless_killed(done, command[0])
 
 

@@ -10,7 +10,8 @@ from selfplay.roles.injector.task import InjectorTask
 from selfplay.roles.role import Role
 from selfplay.roles.solver.task import SolverTask
 from selfplay.rollout.players import UnknownPolicy
-from selfplay.sandbox.kill_detection import KILLED, ProgramKilled
+from selfplay.sandbox.kill_detection import ProgramKilled
+from selfplay.sandbox.protocol import KILLED
 from selfplay.scripted.injector.script import scripted_injector
 from selfplay.scripted.injector.sources import Sources
 from selfplay.scripted.injector.survey import Survey

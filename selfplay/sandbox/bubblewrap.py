@@ -12,9 +12,9 @@ import sys
 from collections.abc import Iterator
 
 from selfplay.sandbox import cgroups, inside, machine, owners
+from selfplay.sandbox.bubblewrap_sandbox import BubblewrapSandbox
 from selfplay.sandbox.identity import identity, slots
 from selfplay.sandbox.launching import Launcher
-from selfplay.sandbox.live import BubblewrapSandbox
 from selfplay.sandbox.namespace_hints import namespace_remedy
 from selfplay.sandbox.probe import probe
 from selfplay.sandbox.programs import find_programs, version

@@ -8,6 +8,7 @@ process is alive.
 
 import itertools
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 from selfplay.errors import in_words
@@ -113,6 +114,21 @@ class ControlGroup:
     def holds(self, pid: int) -> bool:
         """Whether the process is in any of the group's folders."""
         return any(str(pid) in (folder / "cgroup.procs").read_text().split() for folder in self.folders)
+
+    def memory_kills(self) -> int:
+        """How often the kernel has killed a process of the group for its memory; 0 if it does not count."""
+        for file in self._counts:
+            try:
+                with open(file, encoding="ascii") as lines:  # noqa: PTH123 - before each command
+                    return next((int(line.split()[1]) for line in lines if line.startswith("oom_kill ")), 0)
+            except OSError:
+                continue
+        return 0
+
+    @cached_property
+    def _counts(self) -> tuple[str, ...]:
+        names = ("memory.events", "memory.oom_control")
+        return tuple(str(folder / name) for folder in self.folders for name in names if (folder / name).exists())
 
     def close(self) -> None:
         """Remove the group. Its processes are dead, but the kernel may take a moment to notice."""

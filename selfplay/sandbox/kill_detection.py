@@ -1,9 +1,8 @@
 """Handles processes that were killed in a living sandbox: by the kernel for lack of memory, from outside, or by
 neighbours inside. The result looks the same; only another run can tell."""
 
-import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from selfplay.sandbox.protocol import Backend, Cause, Completed, Limits, Sandbox, SandboxLost, World
 
@@ -12,46 +11,46 @@ PAUSES = (0.0, 0.5, 1.0, 2.0)
 IDLE_CHECKS = 3
 """How often an idle program must survive for as long as the killed command ran."""
 LEAST_SECONDS, MOST_SECONDS = 0.5, 10.0
-KILLED = (-signal.SIGKILL, 128 + signal.SIGKILL)
-"""The exit code of a killed process, and of a shell whose last command was killed."""
 
 
 class ProgramKilled(SandboxLost):
     """A program of ours, which kills nothing itself, was killed in a sandbox; the sandbox is then unusable."""
 
 
-def was_killed(done: Completed) -> bool:
-    """Whether a SIGKILL, not ours, ended the command or the last program of a shell."""
-    return done.exit_code in KILLED and not done.timed_out
-
-
 def unless_killed(done: Completed, program: str) -> Completed:
-    """Return `done`, the result of one of our programs. Raises `ProgramKilled` if it was killed."""
-    if was_killed(done):
+    """Return `done`, the result of one of our programs. Raises `ProgramKilled` if it was killed; its cause is a limit
+    where the kernel says so, as when what ran before left shared memory behind, which belongs to no process."""
+    if done.over_memory:
+        raise ProgramKilled(f"{program} was killed in its sandbox, whose memory is used up", cause=Cause.LIMIT)
+    if done.was_killed:
         raise ProgramKilled(f"{program} was killed in its sandbox")
     return done
 
 
 def believed(start: Callable[[], Completed], backend: Backend, world: World, limits: Limits) -> Completed:
     """The result of a command that `start` runs in a fresh sandbox each time. A kill counts only if it happens every
-    time and idle programs survive; if they do not, raises `SandboxLost`."""
-    for pause in PAUSES:
-        time.sleep(pause)
-        done = start()
-        if not was_killed(done):
-            return done
-    refuse_dangerous_place(backend, world, limits, done.seconds)
+    time and is one for the sandbox's memory, or idle programs survive; if they do not, raises `SandboxLost`."""
+    done = _not_killed_once(start, PAUSES)
+    if done.was_killed and not done.over_memory:
+        refuse_dangerous_place(backend, world, limits, done.seconds)
     return done
 
 
 def believed_here(sandbox: Sandbox, start: Callable[[], Completed], tries: int = len(PAUSES)) -> Completed:
     """Like `believed`, for a command that may be started again in the same sandbox."""
-    for pause in PAUSES[:tries]:
+    done = _not_killed_once(start, PAUSES[:tries])
+    if done.was_killed and not done.over_memory:
+        _refuse_dangerous(sandbox, done.seconds)
+    return done
+
+
+def _not_killed_once(start: Callable[[], Completed], pauses: Sequence[float]) -> Completed:
+    """The first result that is no kill; the last one if all are."""
+    for pause in pauses:
         time.sleep(pause)
         done = start()
-        if not was_killed(done):
-            return done
-    _refuse_dangerous(sandbox, done.seconds)
+        if not done.was_killed:
+            break
     return done
 
 
@@ -66,7 +65,8 @@ def refuse_dangerous_place(backend: Backend, world: World, limits: Limits, secon
 def _refuse_dangerous(sandbox: Sandbox, seconds: float) -> None:
     lasting = min(max(seconds, LEAST_SECONDS), MOST_SECONDS)
     for _ in range(IDLE_CHECKS):
-        done = sandbox.run(["bash", "-c", f"sleep {lasting:.2f} & wait $!"], timeout=lasting + MOST_SECONDS)
+        command = ["bash", "-c", f"sleep {lasting:.2f} & wait $!"]  # of ours: a repository may bring a `sleep`
+        done = sandbox.run(command, timeout=lasting + MOST_SECONDS, env=sandbox.own_env)
         if done.exit_code != 0:
             why = "an idle program was killed too: something on this machine kills processes"
             raise SandboxLost(why, cause=Cause.OUTSIDE)

@@ -6,18 +6,15 @@ is guaranteed.
 
 import contextlib
 import os
-import select
-import signal
 import socket
 import struct
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import IO, Protocol
 
 from selfplay.sandbox import agent_requests, messages
-from selfplay.sandbox.cgroups import ControlGroup
-from selfplay.sandbox.launching import Hello
 from selfplay.sandbox.protocol import MIB, WORKDIR, Cause, Completed, Limits, SandboxClosed, SandboxError, SandboxLost
 from selfplay.sandbox.stream_reader import reading
 
@@ -57,6 +54,10 @@ class LiveSandbox:
     def _begins(self) -> None:
         """Called before each request, so that `_death` can tell what happened during it."""
 
+    def _over_memory(self) -> bool:
+        """Whether the kernel killed something for the sandbox's memory since the last request began."""
+        return False
+
     def _death(self, error: Exception) -> SandboxLost:
         """Why the stream to the agent broke; called before the rest is cleaned up."""
         return SandboxLost(f"the sandbox died: {error}")
@@ -82,7 +83,8 @@ class LiveSandbox:
             raise SandboxError(f"the sandbox cannot run a command: {os.fsdecode(answer[2])}")
         code, timed_out, truncated, seconds, cpu_seconds = messages.DONE.unpack(answer[1])
         self._spent(cpu_seconds)
-        return Completed(code, answer[2], answer[3], timed_out, truncated, seconds, cpu_seconds)
+        done = Completed(code, answer[2], answer[3], timed_out, truncated, seconds, cpu_seconds)
+        return replace(done, over_memory=True) if done.was_killed and self._over_memory() else done
 
     @contextlib.contextmanager
     def stream(
@@ -166,10 +168,11 @@ class LiveSandbox:
                 raise SandboxLost(self._lost.message, self._lost.hint, self._lost.cause)
             if self._ended:
                 raise SandboxClosed("the sandbox is closed")
+            until = time.monotonic() + seconds  # for the whole answer: an image's own agent may send it byte by byte
             self._link.settimeout(seconds)
             try:
                 self._link.sendall(data)
-                return messages.checked(messages.unpack(lambda size: receive(self._link, size), most), kinds)
+                return messages.checked(messages.unpack(lambda size: receive(self._link, size, until), most), kinds)
             except TimeoutError as error:
                 raise self._lose(
                     SandboxLost(f"the sandbox did not answer within {seconds:.0f} s and was killed")
@@ -189,35 +192,12 @@ class LiveSandbox:
         return reason
 
 
-class BubblewrapSandbox(LiveSandbox):
-    """The agent is a process of this machine: killing it ends the whole namespace.
-
-    It is in no limited group, so no limit of the sandbox can have killed it (`Cause.LIMIT`)."""
-
-    def __init__(
-        self,
-        link: Link,
-        hello: Hello,
-        env: Mapping[str, str],
-        limits: Limits,
-        group: ControlGroup | None = None,
-        freed: Callable[[], None] = lambda: None,
-        own_env: Mapping[str, str] | None = None,
-    ) -> None:
-        """`freed` is called once everything inside is dead."""
-        super().__init__(link, env, limits, own_env)
-        self.hello = hello
-        self.group, self._freed = group, freed
-        self._process = os.pidfd_open(hello.pid)
-
-    def _kill(self) -> None:
-        with contextlib.suppress(ProcessLookupError):
-            signal.pidfd_send_signal(self._process, signal.SIGKILL)
-        poll = select.poll()
-        poll.register(self._process, select.POLLIN)  # readable when pid 1 and its namespace are gone
-        poll.poll(GRACE_SECONDS * 1000)
-        os.close(self._process)
-        self._freed()
+def left(until: float) -> float:
+    """The seconds until then. Raises `TimeoutError` if there are none."""
+    seconds = until - time.monotonic()
+    if seconds <= 0:
+        raise TimeoutError
+    return seconds
 
 
 def memory_exceeded(limits: Limits) -> SandboxLost:
@@ -229,11 +209,13 @@ def memory_exceeded(limits: Limits) -> SandboxLost:
     )
 
 
-def receive(link: Link, size: int) -> bytes:
-    """Exactly `size` bytes, or `EOFError`."""
+def receive(link: Link, size: int, until: float | None = None) -> bytes:
+    """Exactly `size` bytes. Raises `EOFError` if there are fewer, `TimeoutError` if they come later than `until`."""
     data = bytearray(size)
     view = memoryview(data)
     while view:
+        if until is not None:
+            link.settimeout(left(until))
         got = link.recv_into(view)
         if not got:
             raise EOFError("its agent is gone")

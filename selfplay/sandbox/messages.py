@@ -20,6 +20,7 @@ SETTINGS = struct.Struct("!QQQdBI")
 ENTRY = struct.Struct("!BIqIQ")  # kind, mode, mtime in nanoseconds, bytes of the path, bytes of the content
 FILE, FOLDER, LINK, END = range(4)  # kinds of entries of a tree that is sent ahead of the first request
 MOST_PARTS = 16
+ENDLESS = 1e9  # seconds
 FRESH, WOKEN = "fresh", "woken"  # the last argument of an agent that starts, and of one that rested
 WAKE = b"\n"
 """Sent before every request: an awake agent skips it; for a resting agent, it ends the shell's `read`."""
@@ -62,4 +63,6 @@ def checked(answer: "list[bytes]", kinds: "tuple[bytes, ...]") -> "list[bytes]":
     for part, size in zip(parts, SHAPES[kind], strict=True):
         if size is not None and len(part) != size:
             raise ValueError(f"an answer {kind[:20]!r} with a part of {len(part)} bytes")
+    if kind == b"done" and not all(0 <= seconds < ENDLESS for seconds in DONE.unpack(parts[0])[3:]):
+        raise ValueError("a command that took no possible time")  # also NaN: an image's own agent may say anything
     return answer

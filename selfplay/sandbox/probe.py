@@ -185,7 +185,10 @@ def check_from_inside(backend: ProbeResult[Started], sandbox: Started, traps: Tr
     arguments = ["look", str(traps.port), traps.abstract, str(traps.secret)]
     done = unless_killed(sandbox.run(canary_command(backend, *arguments), timeout=SECONDS), "the canary")
     require(done.exit_code == 0, f"the canary failed: {done.text[-500:]}")
-    found = dict(line.split("=", 1) for line in done.stdout.decode().splitlines())
+    lines = done.stdout.decode("utf-8", "replace").splitlines()  # an image's own Python may have said anything
+    found = {name: value[:200] for name, _, value in (line.partition("=") for line in lines)}
+    lacking = [name for name in (*REFUSED, *EXPECTED, "secret", "disk", "pids") if name not in found]
+    require(not lacking, f"the canary did not say anything of {', '.join(lacking)}")
     for name, broken in REFUSED.items():
         require(found[name] != "open", broken)
         yield f"{name}: {found[name]}"
@@ -195,7 +198,7 @@ def check_from_inside(backend: ProbeResult[Started], sandbox: Started, traps: Tr
     for name, (value, broken) in (EXPECTED | disk).items():
         require(found[name] == value, f"{broken}: {name} is {found[name]}, not {value}")
         yield f"{name}: {found[name]}"
-    require(int(found["pids"]) <= FEW, f"{found['pids']} processes are visible inside")
+    require(found["pids"].isdecimal() and int(found["pids"]) <= FEW, f"{found['pids']} processes are visible inside")
     yield f"processes visible: {found['pids']}"
 
 

@@ -4,6 +4,7 @@ A `World` describes the inside, `Limits` what it may use, `Completed` the result
 into live `Sandbox`es. Nothing here knows what runs inside: a build, a test suite, a model's command.
 """
 
+import signal
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
@@ -16,6 +17,8 @@ from selfplay.errors import SelfplayError
 MIB = 1024 * 1024
 BYTES_PER_FILE = PAGE = 4096
 SHARE_OF_SOCKETS = 8
+KILLED = (-signal.SIGKILL, 128 + signal.SIGKILL)
+"""The exit code of a killed process, and of a shell whose last command was killed."""
 LEAST = {"memory_bytes": 8 * MIB, "disk_bytes": 256 * 1024, "processes": 1, "cpus": 0.01, "output_bytes": 1}
 """Smaller limits are an error for kernel and engine or, worse, mean no limit at all."""
 WORKDIR = "/testbed"
@@ -137,6 +140,7 @@ class Completed:
     `stdout` and `stderr` contain head and tail when longer than the limit; a line between them gives the number of
     bytes left out, and `truncated` is set. `seconds` is wall time, `cpu_seconds` user plus system time of everything
     the command started, including killed processes. A program that does not exist exits 127, one that cannot run 126.
+    `over_memory`: a SIGKILL ended it, and the kernel says that it killed something for this sandbox's memory then.
     """
 
     exit_code: int
@@ -146,6 +150,12 @@ class Completed:
     truncated: bool
     seconds: float
     cpu_seconds: float
+    over_memory: bool = False
+
+    @property
+    def was_killed(self) -> bool:
+        """Whether a SIGKILL, not ours, ended the command or the last program of a shell."""
+        return self.exit_code in KILLED and not self.timed_out
 
     @property
     def text(self) -> str:

@@ -74,16 +74,18 @@ class Streams:
         elif ready == self.feed:
             self.give()
 
-    def take(self, reader: int) -> None:
+    def take(self, reader: int) -> bool:
+        """Read once. Returns whether the pipe may hold more."""
         try:
             data = posix.read(reader, CHUNK)
         except BlockingIOError:
-            return
+            return False
         if data:
             self.sinks[reader].add(data)
         else:
             self.drop(reader)
             del self.sinks[reader]
+        return bool(data)
 
     def give(self) -> None:
         try:
@@ -101,9 +103,13 @@ class Streams:
         posix.close(end)
 
     def drain(self) -> None:
-        """Read what the pipes still contain when every writer is dead."""
+        """Read what the pipes still contain when every writer is dead. Their ends may still be open, in messages that
+        nobody received: the kernel closes those when it likes."""
         if self.feed >= 0:
             self.drop(self.feed)
-        while self.sinks:
-            for reader in tuple(self.sinks):
-                self.take(reader)
+        for reader in tuple(self.sinks):
+            while self.take(reader):
+                pass
+            if reader in self.sinks:
+                self.drop(reader)
+                del self.sinks[reader]

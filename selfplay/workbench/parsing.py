@@ -8,7 +8,6 @@ from dataclasses import replace
 
 from selfplay.plain_text import encode
 from selfplay.sandbox import WORKDIR, Backend, Limits, SandboxError, SandboxGone, World
-from selfplay.sandbox.kill_detection import was_killed
 from selfplay.untrusted_json import AnswerError, json_value
 from selfplay.workbench.result import Outcome
 
@@ -34,7 +33,7 @@ def parse_log(backend: Backend, world: World, limits: Limits, parser: str, log: 
             raise
         except SandboxError as error:
             raise ParserError(f"test_parser.py cannot be run: {error.message}") from error
-    if was_killed(done):
+    if done.was_killed:
         raise ParserKilled("test_parser.py was killed")
     if done.timed_out:
         raise ParserError(f"test_parser.py did not end within {PARSER_SECONDS:g} s")

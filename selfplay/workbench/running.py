@@ -23,8 +23,9 @@ from selfplay.patches import PatchError, touched_paths
 from selfplay.plain_text import encode
 from selfplay.repository.suites.pytest_suite import failure_messages
 from selfplay.sandbox import Backend, Cause, Limits, Mount, Sandbox, SandboxError, SandboxGone, SandboxLost, World
-from selfplay.sandbox.kill_detection import KILLED, PAUSES, ProgramKilled, refuse_dangerous_place
+from selfplay.sandbox.kill_detection import PAUSES, ProgramKilled, refuse_dangerous_place
 from selfplay.sandbox.owners import scratch
+from selfplay.sandbox.protocol import KILLED
 from selfplay.workbench.applying import DoesNotApply, apply_diffs
 from selfplay.workbench.files import TestFile, compiled_forms, put, sums
 from selfplay.workbench.parsing import ParserError, ParserKilled, parse_log
@@ -150,7 +151,7 @@ def _limit_met(lost: SandboxLost, step: RunStep) -> Exception:
         return lost
     what = {"apply": "the diffs", "script": "test_script.sh", "parser": "test_parser.py"}[step]
     told = f"{what} took the sandbox down: {lost.message}"
-    return _Doubtful(Run(failed_at=step, error=told), killed=isinstance(lost, ProgramKilled))
+    return _Doubtful(Run(failed_at=step, error=told), killed=lost.cause is not Cause.LIMIT)
 
 
 def _staged_world(folder: Path, request: RunRequest) -> World:

@@ -10,7 +10,8 @@ from selfplay.roles.solver import SOLVER
 from selfplay.roles.solver.task import SolverTask
 from selfplay.rollout.players import UnknownPolicy
 from selfplay.rollout.scripted_player import ScriptedPlayer
-from selfplay.sandbox.kill_detection import KILLED, ProgramKilled
+from selfplay.sandbox.kill_detection import ProgramKilled
+from selfplay.sandbox.protocol import KILLED
 
 DIFF = "diff --git a/t.py b/t.py\n--- a/t.py\n+++ b/t.py\n@@ -1,1 +1,1 @@\n-x\n+y\n"
 GONE = Observation("", min(KILLED), Budget(1, 1.0))

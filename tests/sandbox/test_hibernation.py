@@ -16,7 +16,7 @@ import pytest
 
 from selfplay.sandbox import Mount, World, hibernation, launcher, messages
 from selfplay.sandbox.bubblewrap import BubblewrapBackend
-from selfplay.sandbox.live import BubblewrapSandbox
+from selfplay.sandbox.bubblewrap_sandbox import BubblewrapSandbox
 
 from .attacks import SMALL
 from .outside import left_in_the_end, ticks, traces

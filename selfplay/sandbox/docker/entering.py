@@ -1,6 +1,8 @@
 """Starts the agent in a container: attaches the stream, starts the container, and sends everything through the
 stream."""
 
+import time
+
 from selfplay.sandbox import messages
 from selfplay.sandbox.docker.client import Engine
 from selfplay.sandbox.docker.layers import MergedTree
@@ -37,7 +39,7 @@ def greet(engine: Engine, link: AttachedLink, program: bytes, merged: MergedTree
     except OSError:
         pass  # it ended: its last output follows
     try:
-        if receive(link, len(expected)) == expected:
+        if receive(link, len(expected), time.monotonic() + START_SECONDS) == expected:
             return
     except TimeoutError as error:
         raise SandboxLost(f"the sandbox did not start within {START_SECONDS:.0f} s") from error

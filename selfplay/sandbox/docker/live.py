@@ -12,8 +12,8 @@ from selfplay.sandbox.docker.client import Engine, unreachable
 from selfplay.sandbox.live import Link, LiveSandbox, memory_exceeded
 from selfplay.sandbox.protocol import Limits, SandboxLost
 
-NEWS_SECONDS = 2.0
-"""How long the engine may take to learn from the kernel why a container ended."""
+NEWS_SECONDS, LIVING_SECONDS = 2.0, 0.3
+"""How long the engine may take to learn from the kernel why a container ended, or a process in a living one."""
 
 
 class DockerSandbox(LiveSandbox):
@@ -52,10 +52,15 @@ class DockerSandbox(LiveSandbox):
             return unreachable(lost)
         return SandboxLost(f"the sandbox died: {error}")
 
-    def _out_of_memory(self) -> bool:
+    def _over_memory(self) -> bool:
+        with contextlib.suppress(RequestException, APIError):
+            return self._out_of_memory(LIVING_SECONDS)
+        return False
+
+    def _out_of_memory(self, seconds: float = NEWS_SECONDS) -> bool:
         """Whether the container ran out of memory since the last request began. The engine's events tell, because the
-        container itself is gone."""
-        deadline = time.monotonic() + NEWS_SECONDS
+        container itself may be gone."""
+        deadline = time.monotonic() + seconds
         while True:
             told = {"container": self.id, "event": ["oom", "die"]}
             with contextlib.closing(

@@ -6,7 +6,10 @@ of stderr the last few kilobytes are kept, because they say why an agent did not
 
 import socket
 import struct
+import time
 from typing import Any
+
+from selfplay.sandbox.live import left
 
 HEADER = struct.Struct(">BxxxL")
 STDOUT = 1
@@ -20,10 +23,13 @@ class AttachedLink:
         self._attached = attached  # keeps the owner alive: collecting it would close the connection
         self._socket: socket.socket = getattr(attached, "_sock", attached)
         self._left = 0
+        self._until: float | None = None
         self.errors = b""
 
     def settimeout(self, value: float | None, /) -> None:
+        """How long a call may take as a whole: an agent that only writes to stderr gives no answer."""
         self._socket.settimeout(value)
+        self._until = None if value is None else time.monotonic() + value
 
     def sendall(self, data: bytes, /) -> None:
         self._socket.sendall(data)
@@ -39,6 +45,8 @@ class AttachedLink:
                 self._left = size
             else:
                 self.errors = (self.errors + self._exactly(size))[-KEPT:]
+        if self._until is not None:
+            self._socket.settimeout(left(self._until))
         got = self._socket.recv_into(buffer[: self._left])
         self._left -= got
         return got
@@ -54,6 +62,8 @@ class AttachedLink:
         """Exactly `size` bytes, or none if the stream ends earlier."""
         data = bytearray()
         while len(data) < size:
+            if self._until is not None:
+                self._socket.settimeout(left(self._until))
             piece = self._socket.recv(size - len(data))
             if not piece:
                 return b""

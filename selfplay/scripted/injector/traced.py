@@ -116,7 +116,8 @@ def coverage_of(report: str) -> CoverageMap:
 
 
 def _changed(sandbox: Sandbox) -> tuple[str, ...]:
-    done = unless_killed(sandbox.run(log_command(COMMITS, "--min-parents=1"), timeout=SHORT_SECONDS), "git")
+    done = sandbox.run(log_command(COMMITS, "--min-parents=1"), timeout=SHORT_SECONDS, env=sandbox.own_env)
+    unless_killed(done, "git")
     return tuple(sorted({path for _, path in past_changes(decode(done.stdout))}))
 
 

@@ -1,0 +1,51 @@
+"""One live sandbox under bubblewrap, on the supervisor's side."""
+
+import contextlib
+import os
+import select
+import signal
+from collections.abc import Callable, Mapping
+
+from selfplay.sandbox.cgroups import ControlGroup
+from selfplay.sandbox.launching import Hello
+from selfplay.sandbox.live import GRACE_SECONDS, Link, LiveSandbox
+from selfplay.sandbox.protocol import Limits
+
+
+class BubblewrapSandbox(LiveSandbox):
+    """The agent is a process of this machine: killing it ends the whole namespace.
+
+    It is in no limited group, so no limit of the sandbox can have killed it (`Cause.LIMIT`)."""
+
+    def __init__(
+        self,
+        link: Link,
+        hello: Hello,
+        env: Mapping[str, str],
+        limits: Limits,
+        group: ControlGroup | None = None,
+        freed: Callable[[], None] = lambda: None,
+        own_env: Mapping[str, str] | None = None,
+    ) -> None:
+        """`freed` is called once everything inside is dead."""
+        super().__init__(link, env, limits, own_env)
+        self.hello = hello
+        self.group, self._freed = group, freed
+        self._memory_kills = 0
+        self._process = os.pidfd_open(hello.pid)
+
+    def _begins(self) -> None:
+        if self.group is not None:
+            self._memory_kills = self.group.memory_kills()
+
+    def _over_memory(self) -> bool:
+        return self.group is not None and self.group.memory_kills() > self._memory_kills
+
+    def _kill(self) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            signal.pidfd_send_signal(self._process, signal.SIGKILL)
+        poll = select.poll()
+        poll.register(self._process, select.POLLIN)  # readable when pid 1 and its namespace are gone
+        poll.poll(GRACE_SECONDS * 1000)
+        os.close(self._process)
+        self._freed()
