@@ -104,15 +104,21 @@ def by_threads(doors: "tuple[int, ...]") -> bool:
     return all(posix.readlink(f"/proc/self/fd/{door}").endswith("/tasks") for door in doors)
 
 
+def standing() -> "tuple[int, int, set[int]]":
+    """How the kernel schedules the calling thread: policy, niceness, processors."""
+    return posix.sched_getscheduler(0), posix.getpriority(posix.PRIO_PROCESS, 0), posix.sched_getaffinity(0)
+
+
 class Starter:
-    """The thread in the commands' groups. It exists from the first command until the agent rests."""
+    """The thread in the commands' groups. It exists from the first command until the agent rests, or until a command
+    has changed its priority: the filter protects process 1 alone, and all later commands would inherit that."""
 
     def __init__(self, doors: "tuple[int, ...]") -> None:
-        self.doors = doors
+        self.doors, self.usual = doors, standing()
         self.asked, self.done = _thread.allocate_lock(), _thread.allocate_lock()
         self.begun = False
         self.request: tuple[list[bytes], dict[bytes, bytes], tuple[int, ...]] | None = None
-        self.answer: int | OSError = 0
+        self.answer: int | OSError | None = 0
 
     def spawn(self, argv: "list[bytes]", env: "dict[bytes, bytes]", ends: "tuple[int, ...]") -> int:
         """The pid of a command. Raises OSError."""
@@ -124,15 +130,23 @@ class Starter:
         self.request = argv, env, ends
         self.asked.release()
         self.done.acquire()
+        while self.answer is None:
+            _thread.start_new_thread(self.serve, ())  # as this thread stands, which no command can change
+            self.asked.release()
+            self.done.acquire()
         if isinstance(self.answer, OSError):
             raise self.answer
         return self.answer
 
     def serve(self) -> None:
-        """Enter the groups, and start the requested commands."""
+        """Enter the groups, and start the requested commands; without an answer if a command changed this thread."""
         inside = False
         while True:
             self.asked.acquire()
+            if standing() != self.usual:
+                self.answer = None
+                self.done.release()
+                return
             try:
                 if not inside:
                     for door in self.doors:

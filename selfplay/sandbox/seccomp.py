@@ -13,6 +13,9 @@ processes. A command may use them on itself and its own children.
 Programs for sockets, filters of system calls, and asynchronous input and output of the old kind are refused: they take
 from sums that the kernel keeps for the whole machine (compiled filters, `fs.aio-max-nr`), and no group is charged.
 
+Leases and the old kind of watching folders are refused: a lease on a file that sandboxes share makes every open of it
+wait, here and on the host, for 45 s.
+
 Sockets are allowed by family, not denied: vsock, for example, is not confined by a network namespace and reaches a
 hypervisor.
 """
@@ -37,6 +40,7 @@ NUMBER, ARCHITECTURE, FIRST_ARGUMENT, SECOND_ARGUMENT, THIRD_ARGUMENT = (
 NAMESPACE_FLAGS = 0x7E020080  # CLONE_NEW{NS,CGROUP,UTS,IPC,USER,PID,NET,TIME}
 TERMINAL_INPUT = (0x5412, 0x541C)  # TIOCSTI and TIOCLINUX can type into the user's terminal
 PR_SET_SECCOMP = 22
+OTHERS_OPENS = (1024, 1026)  # F_SETLEASE and F_NOTIFY, of fcntl
 SOL_SOCKET = 1
 SOCKET_PROGRAMS = (26, 50, 51, 52)  # SO_ATTACH_FILTER, SO_ATTACH_BPF, SO_ATTACH_REUSEPORT_CBPF and _EBPF
 FAMILIES = (socket.AF_UNIX, socket.AF_INET, socket.AF_INET6, socket.AF_NETLINK)
@@ -115,6 +119,7 @@ def program(machine_name: str | None = None) -> bytes:
         *on_call(call["socket"], unless_argument(FIRST_ARGUMENT, FAMILIES, errno.EAFNOSUPPORT)),
         *on_call(call["socketpair"], unless_argument(FIRST_ARGUMENT, FAMILIES, errno.EAFNOSUPPORT)),
         *on_call(call["ioctl"], if_argument(SECOND_ARGUMENT, TERMINAL_INPUT, errno.EPERM)),
+        *on_call(call["fcntl"], if_argument(SECOND_ARGUMENT, OTHERS_OPENS, errno.EPERM)),
         *on_call(call["setsockopt"], unless_program()),
         *on_call(call["prctl"], if_argument(FIRST_ARGUMENT, (PR_SET_SECCOMP,), errno.EPERM)),
         # Only the limits of the calling process: those of pid 1 are set once, from outside.

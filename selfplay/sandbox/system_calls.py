@@ -11,6 +11,7 @@ MACHINES = ("x86_64", "aarch64")
 INSPECTED = """
 clone       56 220
 clone3     435 435
+fcntl       72  25
 ioctl       16  29
 ioprio_set 251  30
 prctl      157 167

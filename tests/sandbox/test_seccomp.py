@@ -33,7 +33,7 @@ def decide(machine: str, number: int, *arguments: int, audit: int | None = None)
 
 # From the kernel's own tables (arch/x86/entry/syscalls/syscall_64.tbl, include/uapi/asm-generic/unistd.h).
 X86_64 = """
-    read=0 write=1 execve=59 openat=257 ioctl=16 socket=41 clone=56 clone3=435 ptrace=101 mount=165 unshare=272
+    read=0 write=1 execve=59 openat=257 fcntl=72 ioctl=16 socket=41 clone=56 clone3=435 ptrace=101 mount=165 unshare=272
     setns=308 bpf=321 keyctl=250 userfaultfd=323 perf_event_open=298 pivot_root=155 prlimit64=302 process_vm_writev=311
     kexec_load=246 init_module=175 io_uring_setup=425 move_mount=429 futex=202 open_by_handle_at=304 pidfd_open=434
     wait4=61 mmap=9 socketpair=53 setpriority=141 ioprio_set=251 sched_setaffinity=203 sched_setattr=314
@@ -46,7 +46,7 @@ AARCH64 = """
     kexec_load=104 init_module=105 io_uring_setup=425 move_mount=429 futex=98 open_by_handle_at=265 pidfd_open=434
     wait4=260 mmap=222 socketpair=199 setpriority=140 ioprio_set=30 sched_setaffinity=122 sched_setattr=274
     sched_setparam=118 sched_setscheduler=119 io_setup=0 setsockopt=208
-    seccomp=277 prctl=167
+    seccomp=277 prctl=167 fcntl=25
 """
 NUMBERS = {
     machine: {name: int(number) for name, number in (entry.split("=") for entry in table.split())}
@@ -87,6 +87,8 @@ def test_calls_by_argument(machine: str) -> None:
     attached = {(level, option) for level in (0, 1, 6, 41) for option in range(80)
                 if decide(machine, numbers["setsockopt"], 3, level, option) == EPERM}  # fmt: skip
     assert attached == {(1, 26), (1, 50), (1, 51), (1, 52)}  # (41, 26) is IPV6_V6ONLY
+    held = (1, 4, 6, 1024, 1026)  # F_GETFD, F_SETFL, F_SETLK, F_SETLEASE, F_NOTIFY
+    assert [decide(machine, numbers["fcntl"], 3, how) for how in held] == [ALLOW, ALLOW, ALLOW, EPERM, EPERM]
     assert [decide(machine, numbers["prlimit64"], pid) for pid in (0, 1, 2)] == [ALLOW, EPERM, EPERM]
 
 
