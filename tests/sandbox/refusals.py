@@ -48,7 +48,7 @@ CASES: tuple[tuple[str, tuple[str, ...], tuple[str, ...], str], ...] = (
     ("another root", calls("pivot_root", "chroot"), (EPERM,), REFUSED),
     ("processes of other namespaces", calls("setns", "kcmp", "pidfd_getfd"), (EPERM,), REFUSED),
     ("ports and segments", calls("iopl", "ioperm", "modify_ldt"), (EPERM,), REFUSED),
-    ("watching all files", calls("fanotify_init"), (EPERM,), REFUSED),
+    ("watching a whole file system", calls("fanotify_init"), (EPERM,), REFUSED),
     ("the kernel's log", calls("syslog"), (EPERM,), REFUSED),
     ("system calls by other numbers", (f"call('syscall', {0x40000000 + 101})",), (ENOSYS,), "not there"),
     ("sockets beyond the usual", sockets(40, 38, 17, 30, 44), (NO_FAMILY,), "families refused"),

@@ -10,6 +10,9 @@ import asyncio
 import ipaddress
 import re
 import ssl
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from selfplay.repository.network.hosts import NAME, Address
 from selfplay.repository.network.proxy_request import Refused
@@ -37,13 +40,31 @@ class FirstMessage:
         """Whether more data is needed. Raises `ssl.SSLError` if it is not TLS."""
         self._bytes.write(data)
         try:
-            self._tls.do_handshake()
+            with _names_unread():
+                self._tls.do_handshake()
         except ssl.SSLWantReadError:
             return True
         except ssl.SSLError:
             if not self.known:
                 raise
         return False
+
+
+@contextmanager
+def _names_unread() -> Iterator[None]:
+    """Without a report of a name that is not ASCII: Python decodes it before it calls us, and prints a traceback for
+    each, onto the terminal of the user."""
+    before = sys.unraisablehook
+
+    def others(unraisable: "sys.UnraisableHookArgs") -> None:
+        if not isinstance(unraisable.exc_value, UnicodeDecodeError):
+            before(unraisable)
+
+    sys.unraisablehook = others
+    try:
+        yield
+    finally:
+        sys.unraisablehook = before
 
 
 async def checked_beginning(reader: asyncio.StreamReader, host: Address, seconds: float) -> bytes:
