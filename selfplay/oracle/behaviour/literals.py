@@ -10,6 +10,7 @@ from selfplay.oracle.rewriting.python_trees import Function
 CHARACTERS = " \t\n,;:.-_'\"()[]{}<>/\\#=+*%&aZ09é"
 NAMED = ("match", "id", "ids", "reason", "msg", "marks", "encoding")
 """Keyword arguments whose literals are not inputs."""
+EQUALITY = ("assertEqual", "assertNotEqual", "assertIs", "assertIsNot", "assertAlmostEqual", "assertListEqual")
 MODEST = 10_000
 """Larger numbers change only by one, since they may be sizes."""
 LONGEST = 200
@@ -91,12 +92,25 @@ def _string(text: str, chance: random.Random, pool: Sequence[str]) -> str:
 
 
 def inputs(function: Function) -> Iterator[ast.Constant]:
-    """The literals of a test that may be changed: in its body and in its parametrised cases."""
-    for cases in _cases(function):
-        yield from _literals(cases)
+    """The literals of a test that may be changed: in its body and in its parametrised cases. What a claim expects is
+    none: a probe records the value that the program gives."""
+    expected = {id(node) for node in _expected(function)}
     body = function.body[1:] if ast.get_docstring(function) is not None else function.body
-    for statement in body:
-        yield from _literals(statement)
+    for part in (*_cases(function), *body):
+        yield from (one for one in _literals(part) if id(one) not in expected)
+
+
+def _expected(function: Function) -> Iterator[ast.AST]:
+    """All nodes of what claims compare values with; not of membership, where they are asked for."""
+    for node in ast.walk(function):
+        if isinstance(node, ast.Assert) and isinstance(node.test, ast.Compare):
+            asking = any(isinstance(one, ast.In | ast.NotIn) for one in node.test.ops)
+            sides = [] if asking else [node.test.left, *node.test.comparators]
+        else:
+            sides = node.args if isinstance(node, ast.Call) and getattr(node.func, "attr", "") in EQUALITY else []
+        for side in sides:
+            parts = [*ast.walk(side)]
+            yield from () if any(isinstance(one, ast.Name | ast.Call) for one in parts) else parts
 
 
 def _literals(node: ast.AST) -> Iterator[ast.Constant]:

@@ -27,6 +27,8 @@ from selfplay.oracle.rewriting.python_trees import (
     without,
 )
 
+MEMBERSHIP = ("assertIn", "assertNotIn")
+
 
 @dataclass(frozen=True)
 class Probed:
@@ -60,7 +62,7 @@ def probed(
             name = f"test_p{number}_{variant}"
             novel |= {name} if is_novel else set()
             names[name] = function.name
-            made.setdefault(id(function), []).append(_probe(one, name))
+            made.setdefault(id(function), []).append(_probe(one, name, whole=variant // 2 % 2 == 0))
     try:
         return Probed(_written(tree, made), names, frozenset(novel))
     except RecursionError:
@@ -119,27 +121,39 @@ def _written(tree: ast.Module, made: dict[int, list[Function]]) -> str:
     return unparsed(changed)
 
 
-def _probe(function: Function, name: str) -> Function:
-    """The function as a probe: assertions, and an exception that ends it, are recorded."""
+def _probe(function: Function, name: str, *, whole: bool) -> Function:
+    """The function as a probe: assertions, and an exception that ends it, are recorded. `whole`: see `Records`."""
     made = copy.deepcopy(function)
     made.name = name
     body: list[ast.stmt] = []
     for statement in made.body:
-        found = Records().visit(statement)
+        found = Records(whole).visit(statement)
         body += found if isinstance(found, list) else [found]
     made.body = [_call("selfplay_begin", ast.Constant(name)), _tried(body, [_call("selfplay_raised", loaded(LOCAL))])]
     return made
 
 
 class Records(ast.NodeTransformer):
-    """Replaces assertions by records of their values."""
+    """Replaces assertions by records of their values. `whole`: of membership in what a name stands for, the container
+    is recorded, too. It may be the value that the program gave; but to look at one may also change it, as a cache
+    whose items expire."""
+
+    def __init__(self, whole: bool = True) -> None:
+        self.whole = whole
 
     def visit_Assert(self, node: ast.Assert) -> list[ast.stmt]:
         claim = node.test
         while isinstance(claim, ast.UnaryOp) and isinstance(claim.op, ast.Not):
             claim = claim.operand
-        values = [claim.left, *claim.comparators] if isinstance(claim, ast.Compare) else [claim]
-        return _recorded(values)
+        if not isinstance(claim, ast.Compare):
+            return _recorded([claim])
+        if any(isinstance(one, ast.In | ast.NotIn) for one in claim.ops):
+            return self._membership(claim)
+        return _recorded([claim.left, *claim.comparators])
+
+    def _membership(self, claim: ast.Compare) -> list[ast.stmt]:
+        containers = [one for one in claim.comparators if self.whole or not isinstance(one, ast.Name)]
+        return _recorded([claim, claim.left, *containers])
 
     def visit_Expr(self, node: ast.Expr) -> ast.stmt | list[ast.stmt]:
         call = node.value
@@ -149,7 +163,10 @@ class Records(ast.NodeTransformer):
         if name in RAISES and len(call.args) > 1:  # assertRaises(kind, function, ...)
             return _recorded([ast.Call(call.args[1], call.args[2:], call.keywords)])
         if name.lower().startswith("assert") and call.args:
-            return _recorded([one for one in call.args if not isinstance(one, ast.Starred)])
+            values = [one for one in call.args if not isinstance(one, ast.Starred)]
+            if name in MEMBERSHIP and len(values) > 1:
+                return self._membership(ast.Compare(values[0], [ast.In()], [values[1]]))
+            return _recorded(values)
         return node
 
     def visit_With(self, node: ast.With) -> ast.stmt | list[ast.stmt]:

@@ -23,7 +23,8 @@ from selfplay.untrusted_json import AnswerError, answer
 
 _BEFORE = ("setUp", "setUpClass", "asyncSetUp", "setup_method", "setup_class", "setup_function", "setup_module")
 ENTERED_FILE = "/tmp/selfplay-entered"
-_WATCHING = "\n\n".join(inside.text(f"selfplay_{name}.py") for name in ("functions", "written", "calls", "entered"))
+_PARTS = ("functions", "written", "calls", "inputs", "entered")
+_WATCHING = "\n\n".join(inside.text(f"selfplay_{name}.py") for name in _PARTS)
 
 
 @dataclass(frozen=True)

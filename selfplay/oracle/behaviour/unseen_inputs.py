@@ -19,7 +19,7 @@ from selfplay.oracle.behaviour.literals import cut_cases, inputs
 from selfplay.oracle.rewriting.python_trees import Function
 
 _WORD = re.compile(r"[A-Za-z0-9]+")
-_LEAST_WORD = 4
+_LEAST_WORD, _LEAST_SIGNS = 4, 3
 _DIGITS, _MOST_DIGITS = re.compile("[0-9]+"), 10
 _FILLED, _TURNED, _KEPT, _NAMED = 0.5, 0.25, 0.4, 0.75
 """Probabilities: an empty container gets an item, a truth value becomes a number of the same truth, a word stays; a
@@ -27,6 +27,8 @@ name that the program's own code holds stays."""
 _OTHER_SIGN, _BETWEEN = 0.1, 0.2
 """How often a strange number has the other sign, and is no whole number, close to the test's. Larger numbers are never
 what a test's `maxsize=0` is: too small for anything."""
+_SMALL = 0.4
+"""How often 0 and 1 stay in a test: they begin and count."""
 _TAKING_APART = 0.5
 """How often `[:2]` and `[-1]` stay in a test: they take values apart rather than being some."""
 
@@ -123,7 +125,9 @@ class Novel:
 
     def _text(self, text: str) -> str:
         """The text with some words replaced, so that it does not occur in the tests as a whole; punctuation, case and
-        repetitions stay."""
+        repetitions stay. Signs that are more than a separator get a word."""
+        if len(text) >= _LEAST_SIGNS and not _WORD.search(text) and not text.isspace():
+            return text + self._word("sign")
         made = _WORD.sub(lambda found: self._among(found[0], _KEPT), text)
         return made if made not in self._shown.text else _WORD.sub(lambda found: self._among(found[0], 0.0), text)
 
@@ -181,11 +185,16 @@ def _renewed(call: str, novel: Novel) -> str:
 def novel_test(function: Function, novel: Novel) -> Function:
     """A copy of a test function with every literal replaced; only one parametrised case is kept. A text that the test
     also uses as a name (`wraps(f, expected=["c"])` and then `f(c=4)`) is one of the names that may stay, and so may
-    bounds of slices and places from the end."""
+    bounds of slices, places from the end, and, beside other literals, 0 and 1 (`seek(0)`, `read(1)`)."""
     made = copy.deepcopy(function)
     novel.names = {*novel.names, *_spoken(made)}
     stays = set(_taking_apart(made)) if novel.chance.random() < _TAKING_APART else set()
-    for place in [one for one in inputs(made) if one not in stays]:
+    places = [one for one in inputs(made) if one not in stays]
+    small = {one for one in places if type(one.value) is int and abs(one.value) <= 1}
+    others = [one for one in places if one not in small]
+    if novel.chance.random() < _SMALL and any(novel.value(one.value) != one.value for one in others):
+        places = others
+    for place in places:
         place.value = novel.value(place.value)  # type: ignore[assignment]
     cut_cases(made, (), novel.chance)
     return made

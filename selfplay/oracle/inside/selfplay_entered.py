@@ -14,7 +14,6 @@ report of its sub-tests too, which are not reported here.
 import atexit
 import json
 import os
-import re
 import signal
 import sys
 import time
@@ -23,24 +22,24 @@ from contextlib import suppress
 from hashlib import sha256
 
 ENTERED_FILE = "/tmp/selfplay-entered"
-CALLS_MOST, TEXT_MOST, ITEMS_MOST, SOURCE_MOST, DIGESTS_MOST = 3000, 4000, 50, 6000, 400
+CALLS_MOST, SOURCE_MOST, DIGESTS_MOST = 3000, 6000, 400
 SAME_CALLS = 500
 BESIDE_MOST, SAME_BESIDE = 600, 40
 EVENTS_MOST = 300000
 TEST_SECONDS, RUN_SECONDS, LEAST_SECONDS = 3.0, 30.0, 0.1
-ADDRESS, MODULE = re.compile("0x[0-9a-f]+"), re.compile("selfplay_m[0-9]+")
 
 
 class SelfplayStopped(KeyboardInterrupt):
     """Ends a test. Any other exception would be the failure of one sub-test, and its loop would go on."""
 
 
-class SelfplayEntered(SelfplayCalls):
+class SelfplayEntered(SelfplayCalls, SelfplayInputs):
     """The record. `outer`: the frame through which a test entered the program; `source`: that call as source."""
 
     def __init__(self, order):
         self.root, self.tests, self.changed = order["root"].rstrip("/") + "/", set(order["tests"]), order["changed"]
         SelfplayCalls.__init__(self)
+        SelfplayInputs.__init__(self)
         self.calls, self.beside, self.counts = {}, {}, {}
         self.reached, self.kinds, self.begun = {}, {}, {}
         self.test, self.outer, self.source, self.touched, self.near, self.given = "", None, None, False, False, ""
@@ -98,6 +97,7 @@ class SelfplayEntered(SelfplayCalls):
     def begin(self, test, bounded=False):
         """Called first by each test. `bounded`: it catches `SelfplayStopped`."""
         self.test, self.outer, self.left[0] = test, None, EVENTS_MOST
+        self.past.clear()
         if bounded and self.before is None:
             left = self.started + RUN_SECONDS - time.monotonic()
             self.arm(min(TEST_SECONDS, max(LEAST_SECONDS, left)))
@@ -143,6 +143,7 @@ class SelfplayEntered(SelfplayCalls):
 
     def enter(self, frame):
         self.outer, self.touched, self.near, self.given = frame, False, False, None
+        self.remember(frame)
         if frame in self.begun:  # a generator that resumes
             self.source = self.begun[frame]
             return
@@ -161,7 +162,7 @@ class SelfplayEntered(SelfplayCalls):
         found = self.reached.setdefault(self.test, set())
         if len(found) < DIGESTS_MOST:
             if self.given is None:
-                self.given = self.arguments(self.outer) + self.made_of()
+                self.given = self.arguments(self.outer) + self.made_of() + self.told
             text = self.given + self.arguments(frame)
             found.add(sha256(text.encode("utf-8", "backslashreplace")).hexdigest()[:16])
 
@@ -176,33 +177,6 @@ class SelfplayEntered(SelfplayCalls):
             return
         if source is not None and len(source) <= SOURCE_MOST:
             self.note(self.calls, source, SAME_CALLS, CALLS_MOST)
-
-    def made_of(self):
-        """The call by which a test entered the program as source, with what its object was made of: `repr` of most
-        objects says nothing. Modules have their own names here, since others are drawn in each run."""
-        own = {name: module for module, name in self.modules.items()}
-        return MODULE.sub(lambda found: own.get(found[0], ""), self.source or "")
-
-    def arguments(self, frame):
-        code, here = frame.f_code, frame.f_locals
-        most = code.co_argcount + code.co_kwonlyargcount + bool(code.co_flags & 4) + bool(code.co_flags & 8)
-        return "%s(%s)" % (code.co_name, ", ".join(self.short(here.get(name), 3) for name in code.co_varnames[:most]))
-
-    def short(self, value, depth):
-        """The value as text, without what differs from run to run; consumes no iterator."""
-        kind = type(value)
-        if value is None or kind in (bool, int, float, str, bytes):
-            return repr(value[:TEXT_MOST] if kind in (str, bytes) else value)
-        if depth and kind in (list, tuple, set, frozenset, dict):
-            items = [*value, *value.values()] if kind is dict else list(value)
-            texts = [self.short(one, depth - 1) for one in items[:ITEMS_MOST]]
-            return "%s%s" % (kind.__name__, sorted(texts) if kind in (set, frozenset) else texts)
-        if kind.__str__ is object.__str__ and kind.__repr__ is object.__repr__:
-            return kind.__qualname__
-        try:
-            return ADDRESS.sub("", "%s %s" % (kind.__qualname__, str(value)[:TEXT_MOST]))
-        except Exception:
-            return kind.__qualname__
 
     def leave(self, frame, value):
         source, self.outer = self.source, None

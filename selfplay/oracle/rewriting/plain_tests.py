@@ -11,6 +11,7 @@ class Plain(Records):
     """Removes a runner's base classes, decorators and blocks; assertions anywhere become records."""
 
     def __init__(self, tree: ast.Module) -> None:
+        super().__init__()
         self._runners = {name for node in tree.body if of_a_runner(node) and not getattr(node, "level", 0)
                          for name in bound(node)} | {"unittest", "pytest"}  # fmt: skip
 

@@ -18,6 +18,8 @@ class _Bench:
 
     task = SimpleNamespace(diffs=("bug",))
 
+    asserted: frozenset[str] = frozenset()
+
     def __init__(self, ends: str = "", made: int = 1000) -> None:
         self.ends, self.made, self.sizes = ends, made, list[int]()
 

@@ -64,6 +64,9 @@ class Row:
     def last(self):
         return self.items[-1]
 
+    def add(self, item):
+        self.more = item
+
 
 def show(error, file):
     return [words(type(error), error), _count(error)]
@@ -95,6 +98,20 @@ def test_other():
     shop.Row(1, 3).last()
     selfplay_leave()
 
+def test_told():
+    selfplay_enter("test_told")
+    row = shop.Row(1, 2)
+    row.add(5)
+    row.last()
+    selfplay_leave()
+
+def test_told_otherwise():
+    selfplay_enter("test_told_otherwise")
+    row = shop.Row(1, 2)
+    row.add(6)
+    row.last()
+    selfplay_leave()
+
 def test_shown():
     selfplay_enter("test_shown")
     shop.show(ValueError("closed", 7), sys._getframe())
@@ -104,6 +121,8 @@ def test_shown():
 test_one()
 test_same()
 test_other()
+test_told()
+test_told_otherwise()
 test_shown()
 """
 
@@ -112,11 +131,13 @@ def test_what_an_object_was_made_of_tells_inputs_apart(tmp_path: Path) -> None:
     """An object without a `repr` of its own: without what it was made of no other row was another input."""
     reached = entering(tmp_path, STATE, [6], ENTERING).reached
     assert reached["test_one"] == reached["test_same"] != reached["test_other"] and reached["test_other"]
+    told = reached["test_told"], reached["test_told_otherwise"]
+    assert len({*map(tuple, told), tuple(reached["test_one"])}) == 3, "what was done with it before is input, too"
 
 
 def test_of_a_call_that_cannot_be_written_the_changed_function_s_own_is_taken(tmp_path: Path) -> None:
     """A frame has no source. A helper's call is not taken."""
-    entered = entering(tmp_path, STATE, [14, 18], ENTERING)
+    entered = entering(tmp_path, STATE, [17, 21], ENTERING)
     calls = [re.sub(r"selfplay_m\d+\.", "", call) for call, _ in entered.calls]
     assert calls == ["words(ValueError, ValueError('closed', 7))"]
 

@@ -4,8 +4,12 @@ import ast
 import random
 from dataclasses import replace
 
+import pytest
+
 from selfplay.oracle.behaviour.call_runner import Called, Calls
 from selfplay.oracle.behaviour.compare import judge, judge_calls, unknown
+from selfplay.oracle.behaviour.literals import inputs
+from selfplay.oracle.behaviour.python_probes import Records
 from selfplay.oracle.behaviour.stored_behaviour import ENOUGH, Behaviour, most_alike
 from selfplay.oracle.behaviour.unseen_inputs import Novel, Novelty, all_novel, is_novel, novel_test
 from selfplay.oracle.layers import passed
@@ -51,7 +55,8 @@ def test_names_that_a_test_also_uses_and_what_takes_values_apart_may_stay() -> N
     assert 20 < sum("'c'" in one for one in found) < 60
     assert not any("'d'" in one for one in found)
     assert 10 < sum("args[:2], args[-1]" in one for one in found) < 50
-    assert not any("f(1," in one for one in found)
+    assert 10 < sum("f(1," in one for one in found) < 50, "1 may stay beside what is replaced"
+    assert all("== (2, 4)" in one for one in found), "what is expected is no input"
 
 
 def test_an_input_that_stands_in_the_tests_is_not_novel() -> None:
@@ -139,3 +144,28 @@ def test_documentation_is_no_data_unless_it_is_asked_for() -> None:
     text = f'def f():\n    """{"word " * 400}"""\n'
     assert size_of_data(text) == 0
     assert size_of_data(f"{text}\n\nprint(f.__doc__)\n") > MOST_DATA
+
+
+CLAIMS = """def test_a(self):
+    cache[7] = 8
+    assert f(9) == (10, 11)
+    self.assertEqual(12, f(13))
+    assert 14 in cache
+    self.assertNotIn(15, cache)
+    self.assertRaises(KeyError, f, 16)
+"""
+
+
+def test_what_is_expected_is_no_input_and_what_is_asked_for_is() -> None:
+    (function,) = ast.parse(CLAIMS).body
+    assert isinstance(function, ast.FunctionDef)
+    assert [one.value for one in inputs(function)] == [7, 8, 9, 13, 14, 15, 16]
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_membership_is_recorded_and_half_of_the_time_what_was_asked(whole: bool) -> None:
+    """To look at a whole cache may change it: of its items those that are too old then go."""
+    text = "assert 14 in cache\nself.assertNotIn(x, cache)\nassert 1 in f(2)\n"
+    made = ast.unparse(Records(whole).visit(ast.parse(text)))
+    recorded = [one for one in ("14 in cache", "x in cache", "1 in f(2)", "f(2)") if f"selfplay_saw({one})" in made]
+    assert len(recorded) == 4 and ("selfplay_saw(cache)" in made) == whole
