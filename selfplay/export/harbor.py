@@ -71,15 +71,20 @@ def files(one: PoolBug, statement: str) -> dict[str, bytes]:
     return {f"{TASKS}/{one.id}/{name}": text.encode() for name, text in made.items()}
 
 
+def toml_text(text: str) -> str:
+    """A TOML string: as JSON writes it, but for letters beyond U+FFFF, which JSON writes as two, and for DEL."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
 def task_toml(one: PoolBug) -> str:
     """Its settings. Tests and agents have no network of ours to ask for: the image holds all."""
     lines = [
         'schema_version = "1.0"',
         "",
         "[metadata]",
-        f"ssr_strategy = {json.dumps(one.bug.strategy)}",
+        f"ssr_strategy = {toml_text(one.bug.strategy)}",
         f"ssr_order = {one.bug.order}",
-        f"license = {json.dumps(one.licence or 'none stated')}",
+        f"license = {toml_text(one.licence or 'none stated')}",
         "",
         "[verifier]",
         f"timeout_sec = {seconds(one):.1f}",
@@ -89,7 +94,7 @@ def task_toml(one: PoolBug) -> str:
         "",
         "[environment]",
         "build_timeout_sec = 1800.0",
-        f"docker_image = {json.dumps(image_name(one.id))}",
+        f"docker_image = {toml_text(image_name(one.id))}",
         'workdir = "/testbed"',
     ]
     return "\n".join(lines) + "\n"
