@@ -27,6 +27,7 @@ from selfplay.update.batch.figures import UpdateFigures
 from selfplay.update.batch.summary import require_gradient
 from selfplay.update.errors import LearningError
 from selfplay.update.recipe import Recipe
+from selfplay.user_paths import expanded
 
 SUMMARY = "learn.json"
 MOST_CONFIG = MIB
@@ -115,7 +116,7 @@ def _context_of(model: str) -> int:
 
 
 def _settings_of(model: str) -> dict[str, Any]:
-    folder = Path(model).expanduser()
+    folder = expanded(model, LearningError)
     if folder.is_dir():
         return dict(json_value(read_named(folder / "config.json", MOST_CONFIG)))
     return dict(imported("transformers", "transformers").AutoConfig.from_pretrained(model).to_dict())
