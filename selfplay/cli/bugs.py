@@ -56,6 +56,9 @@ def validate(
 def grade(
     path: Annotated[Path, typer.Argument(help="A bug's folder, or with --predictions a run's.")],
     patch: Annotated[Path | None, typer.Option(help="The prediction: a git diff against the solver's world.")] = None,
+    world: Annotated[
+        Path | None, typer.Option(help="The prediction: what was changed in this folder of `selfplay world`.")
+    ] = None,
     predictions: Annotated[
         Path | None, typer.Option(help="Predictions for a run: JSON or JSON lines of instance_id and model_patch.")
     ] = None,
@@ -70,11 +73,11 @@ def grade(
 ) -> None:
     """Grade a prediction in a fresh sandbox. Exit 0: resolved, 1: not resolved, 2: could not be graded."""
 
-    one = patch is not None
+    one = predictions is None
     refuse(
-        one == (predictions is not None),
-        "--patch / --predictions",
-        "give --patch FILE for one bug, or --predictions FILE for a run",
+        [patch, world, predictions].count(None) != 2,
+        "--patch / --world / --predictions",
+        "give --patch FILE or --world DIR for one bug, or --predictions FILE for a run",
     )
     refuse(one and workers, "--workers", "one patch is graded by one worker: use --predictions")
     settle = weak_chosen(weak)
@@ -83,13 +86,15 @@ def grade(
     if predictions is not None:
         resolved = _grade_run(path, predictions, backend, counterfactual, settle, workers, as_json, trust)
     else:
-        assert patch is not None
-        from selfplay.commands.grade import grade_file
+        from selfplay.commands.grade import grade_file, grade_world
         from selfplay.report.progress import LiveWatcher
         from selfplay.report.tables import grade_table
 
-        with LiveWatcher(f"grading {patch.name}"):
-            graded = grade_file(path, patch, backend, counterfactual=counterfactual, weak=settle, trust=trust)
+        given = patch or world
+        assert given is not None
+        with LiveWatcher(f"grading {given.name}"):
+            grading = grade_file if patch else grade_world
+            graded = grading(path, given, backend, counterfactual=counterfactual, weak=settle, trust=trust)
         print_either(as_json, graded.to_json(), lambda: grade_table(path.name, graded))
         resolved = graded.resolved
     raise typer.Exit(0 if resolved else 1)

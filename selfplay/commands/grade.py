@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from selfplay.artifact.reading import UntrustedDataError, opened_named
+from selfplay.commands.handed_in import handed_in
 from selfplay.curriculum.calibrations import calibration_of
 from selfplay.curriculum.stored_bugs import oracle_of, prepared_for, read_bug, task_of
 from selfplay.oracle.assurance import Weak
@@ -64,6 +65,21 @@ def grade_file(
         said = error.message if isinstance(error, UntrustedDataError) else f"{patch} cannot be read: {error.strerror}"
         raise PredictionError("unreadable", said, "Name a file with a diff.") from error
     return grade_patch(folder, data, backend, counterfactual=counterfactual, weak=weak, trust=trust)
+
+
+def grade_world(
+    folder: Path,
+    out: Path,
+    backend: Backend,
+    *,
+    counterfactual: bool = True,
+    weak: Weak = "count",
+    trust: bool = False,
+) -> Grade:
+    """Grade what an agent changed in `out`, the world that `selfplay world` wrote of the bug. Raises what `handed_in`
+    raises."""
+    patch = handed_in(folder, out, backend, trust=trust)
+    return grade_patch(folder, patch, backend, counterfactual=counterfactual, weak=weak, trust=trust)
 
 
 def grade_patch(

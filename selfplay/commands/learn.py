@@ -27,6 +27,7 @@ from selfplay.update.batch.figures import UpdateFigures
 from selfplay.update.batch.summary import require_gradient
 from selfplay.update.errors import LearningError
 from selfplay.update.recipe import Recipe
+from selfplay.user_paths import expanded
 
 SUMMARY = "learn.json"
 AGAIN = "The same command makes the update again."
@@ -113,7 +114,7 @@ def _context_of(model: str) -> int:
 
 
 def _settings_of(model: str) -> dict[str, Any]:
-    folder = Path(model).expanduser()
+    folder = expanded(model, LearningError)
     if folder.is_dir():
         return model_settings(folder)
     return dict(imported("transformers", "transformers").AutoConfig.from_pretrained(model, **LOADING).to_dict())

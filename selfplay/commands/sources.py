@@ -11,6 +11,8 @@ from typing import Any
 from selfplay.curriculum import read_pool
 from selfplay.curriculum.crediting import episodes_of
 from selfplay.oracle.assurance import Weak
+from selfplay.update.errors import LearningError
+from selfplay.user_paths import expanded
 
 
 def credited_sources(runs: Iterable[Path], policy: str | None, weak: Weak) -> str:
@@ -33,8 +35,9 @@ def lesson_sources(runs: Iterable[Path]) -> str:
 
 
 def model_files(model: str) -> str:
-    """The digest of a model's folder: names, sizes and times of its files. Empty for a hub name."""
-    folder = Path(model).expanduser()
+    """The digest of a model's folder: names, sizes and times of its files. Empty for a hub name. Raises
+    `LearningError` for a home that nobody has."""
+    folder = expanded(model, LearningError)
     if not folder.is_dir():
         return ""
     files = sorted(path for path in folder.iterdir() if path.is_file())

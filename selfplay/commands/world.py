@@ -1,5 +1,5 @@
 """What `selfplay world` does: write a solver's world as files, so that any agent can attempt the bug without
-selfplay."""
+selfplay. What the agent made of it is read by `handed_in`."""
 
 import shlex
 from dataclasses import dataclass
@@ -18,11 +18,7 @@ from selfplay.rollout.ready_bug import make_ready
 from selfplay.sandbox import WORKDIR, Backend
 from selfplay.sandbox.retry import again
 
-TREE, PROMPT, DIFF = "testbed", "prompt.md", "make_diff.sh"
-MAKE_DIFF = f"""#!/bin/sh
-# Writes fix.diff: what was changed in {TREE}/ since it was handed out.
-cd "$(dirname "$0")/{TREE}" && git add -A && git diff --cached --binary HEAD > ../fix.diff
-"""
+TREE, PROMPT = "testbed", "prompt.md"
 
 
 @dataclass(frozen=True)
@@ -38,8 +34,8 @@ class HandedOut:
 
 
 def hand_out(folder: Path, out: Path, backend: Backend, *, trust: bool = False) -> HandedOut:
-    """Write the world of the bug in `folder` into `out`, which is new or empty: the broken tree as one commit, the
-    prompt, and a script that makes the diff. Nothing in it names the bug's folder, which holds the answer.
+    """Write the world of the bug in `folder` into `out`, which is new or empty: the broken tree as one commit, and
+    the prompt. Nothing in it names the bug's folder, which holds the answer.
 
     Raises `SelfplayError` for a damaged bug, or one whose environment is gone."""
     bug, _, _ = read_bug(folder)
@@ -56,9 +52,6 @@ def hand_out(folder: Path, out: Path, backend: Backend, *, trust: bool = False) 
             commit_here(staging / TREE)
             told = SOLVER.prompt(SolverTask(bug.id, ready.specification, statement=ready.statement))
             (staging / PROMPT).write_bytes(encode(told.replace(WORKDIR, f"./{TREE}") + "\n"))
-            (staging / DIFF).write_text(MAKE_DIFF)
-            (staging / DIFF).chmod(0o755)
 
     again(work)
-    made, bug_folder, fix = (shlex.quote(str(one)) for one in (out / DIFF, folder, out / "fix.diff"))
-    return HandedOut(out, f"{made} && selfplay grade {bug_folder} --patch {fix}")
+    return HandedOut(out, f"selfplay grade {shlex.quote(str(folder))} --world {shlex.quote(str(out))}")

@@ -19,13 +19,14 @@ from selfplay.formatting import Say
 from selfplay.repository.disk import VARIABLE, cache_error
 from selfplay.repository.errors import CacheError
 from selfplay.sandbox.owners import remove
+from selfplay.user_paths import expanded
 
 
 def default_cache() -> Path:
     """`$SELFPLAY_CACHE`, else the user's cache folder; for root the machine's, since sandboxes drop root's
-    privileges."""
+    privileges. Raises `CacheError`."""
     if chosen := os.environ.get(VARIABLE):
-        return Path(chosen).expanduser().absolute()
+        return expanded(chosen, CacheError).absolute()
     return platformdirs.site_cache_path("selfplay") if os.geteuid() == 0 else platformdirs.user_cache_path("selfplay")
 
 

@@ -69,7 +69,7 @@ def test_what_solving_refuses(selfplay: Command, tmp_path: Path, options: tuple[
         ),
         ("solve", ("--attempts", "x"), "'--attempts': a whole number is needed, not 'x'"),
         ("solve", ("--attempts", 0), "'--attempts': at least 1 is needed, not '0'"),
-        ("grade", (), "give --patch FILE for one bug, or --predictions FILE for a run"),
+        ("grade", (), "give --patch FILE or --world DIR for one bug, or --predictions FILE for a run"),
         ("grade", ("--patch", "x", "--workers", 2), "'--workers': one patch is graded by one worker"),
         ("export", ("--out", "x", "--parquet", "--jsonl"), "'--parquet / --jsonl': give one of them"),
         ("doctor", ("--image", "debian"), "'--image': needs --sandbox docker"),

@@ -59,7 +59,7 @@ def test_a_file_that_holds_no_predictions(
 
 def test_one_kind_of_prediction_is_asked_for(selfplay: Command, run: Path) -> None:
     done = selfplay.here("grade", run)
-    assert done.code == 2 and "give --patch FILE for one bug, or --predictions FILE for a run" in done.err
+    assert done.code == 2 and "give --patch FILE or --world DIR for one bug, or --predictions FILE" in done.err
 
 
 def test_what_its_text_refuses_costs_no_calibration(selfplay: Command, run: Path, tmp_path: Path) -> None:

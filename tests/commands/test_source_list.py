@@ -47,6 +47,7 @@ def test_what_a_line_may_say(tmp_path: Path) -> None:
     [
         ("svn://x/y", "the scheme 'svn' is not supported"),
         ("/no/such/folder", "does not exist"),
+        ("~nosuchuser/x", "'~nosuchuser/x': no home of a user is known by that name"),
         ("pypi:toolz", "is already in line 1"),
         ("pypi:Toolz", "is already in line 1"),
         ("pypi:a bugs=0", "the option bugs"),

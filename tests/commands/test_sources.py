@@ -2,8 +2,12 @@
 
 from pathlib import Path
 
+import pytest
+
+from selfplay.commands.learn import vocabulary_of
 from selfplay.commands.sources import credited_sources, lesson_sources, model_files
 from selfplay.curriculum import Attempt, AttemptFigures, open_curriculum
+from selfplay.update.errors import LearningError
 
 
 def attempt(run: Path, number: int, policy: str = "scripted", resolved: bool = False) -> None:
@@ -26,3 +30,9 @@ def test_the_files_of_a_model(tmp_path: Path) -> None:
     assert model_files(str(tmp_path)) == before and model_files("org/name") == ""
     (tmp_path / "model.safetensors").write_text("weights")
     assert model_files(str(tmp_path)) != before
+
+
+def test_a_model_in_a_home_that_nobody_has() -> None:
+    for asking in (model_files, vocabulary_of):
+        with pytest.raises(LearningError, match="no home of a user is known by that name"):
+            asking("~nosuchuser/model")

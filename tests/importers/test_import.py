@@ -81,10 +81,9 @@ def test_a_row_of_swe_bench_is_solved_and_evaluated(
     price = out / "testbed" / "shop" / "price.py"
     price.write_text(price.read_text().replace("prices[1:]", "prices"))
     assert "test_all" not in (out / "testbed" / "tests" / "test_price.py").read_text()
-    subprocess.run([out / "make_diff.sh"], check=True, timeout=60)
-    graded = selfplay("grade", run / "bugs" / taken["tasks"][0], "--patch", out / "fix.diff", "--json")
+    graded = selfplay("grade", run / "bugs" / taken["tasks"][0], "--world", out, "--json")
     assert graded.json["resolved"], graded.out
-    assert "fix.diff" in handed["hand_in"]
+    assert handed["hand_in"] == f"selfplay grade {run / 'bugs' / taken['tasks'][0]} --world {out}"
 
 
 @pytest.mark.parametrize(

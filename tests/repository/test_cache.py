@@ -76,6 +76,9 @@ def test_a_second_builder_waits_and_says_so(tmp_path: Path) -> None:
 def test_where_the_cache_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SELFPLAY_CACHE", str(tmp_path / "here"))
     assert default_cache() == tmp_path / "here"
+    monkeypatch.setenv("SELFPLAY_CACHE", "~nosuchuser/here")
+    with pytest.raises(CacheError, match="'~nosuchuser/here': no home of a user is known"):
+        default_cache()
     (tmp_path / "file").touch()
     with pytest.raises(CacheError, match="cannot be used: Not a directory"):
         check_cache(tmp_path / "file" / "below")

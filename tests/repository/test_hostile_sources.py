@@ -27,6 +27,7 @@ if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import hostile_folders
+import hostile_neighbours
 import hostile_repositories
 import hostile_trees
 from hostile_sources import CASES, Case, first_line, honest, leaked, other_repository
@@ -41,7 +42,7 @@ from selfplay.sandbox import Backend, open_backend
 from selfplay.sandbox.bubblewrap import BubblewrapBackend
 from selfplay.sandbox.owners import remove
 
-ALL = (hostile_trees, hostile_repositories, hostile_folders)
+ALL = (hostile_trees, hostile_repositories, hostile_folders, hostile_neighbours)
 """Importing them fills `CASES`."""
 LOADED = (gzip, pypi)
 """Imported before a process becomes another user, who may not be able to read them."""

@@ -20,6 +20,7 @@ from selfplay.repository.errors import NoInterpreter
 from selfplay.sandbox import Backend, World
 from selfplay.sandbox.kill_detection import believed_here
 from selfplay.untrusted_json import answer
+from selfplay.user_paths import home
 
 QUERY = "import json,sys; print(json.dumps([sys.version.split()[0].rstrip('+'), sys.base_prefix, sys.executable]))"
 FOLDERS = ("/usr/bin", "/usr/local/bin")
@@ -92,8 +93,9 @@ def _candidates() -> Iterator[Path]:
     ]
     for folder in dict.fromkeys([*FOLDERS, *on_path]):
         yield from sorted(Path(folder).glob("python3.[0-9]*[0-9]"))
+    own = home()
     for pattern in MANAGED:
-        yield from sorted(Path.home().glob(pattern))
+        yield from sorted(own.glob(pattern)) if own else ()
 
 
 def query(path: Path) -> Interpreter | None:

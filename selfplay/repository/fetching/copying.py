@@ -18,6 +18,7 @@ from typing import IO, cast
 
 from selfplay import subprocesses
 from selfplay.repository.errors import BadStream, SourceError, TooLarge
+from selfplay.repository.fetching.hard_links import SeenNames, is_object
 from selfplay.repository.fetching.local import MAX_TREE_BYTES
 from selfplay.repository.files.confined_write import PAGE
 from selfplay.repository.files.unpack import StreamBounds, Unpacked, unpack
@@ -35,7 +36,8 @@ def copied(
     mounts: Sequence[Mount], whose: int, work: Path, owner: tuple[int, int], shown: str, seconds: float
 ) -> tuple[Mount, ...]:
     """The mounts, replaced by copies that belong to `owner`: regular files, folders and inner links. Raises
-    `SourceError`; if they are too large, before anything is written.
+    `SourceError`; if they are too large, before anything is written. Also for a file that has another name elsewhere,
+    which a copy would not show.
 
     `whose`: the uid that owned the mounted folders when they were located; if it is root, each mount's own owner."""
     deadline = time.monotonic() + seconds
@@ -45,7 +47,8 @@ def copied(
         for mount in mounts:
             target = work / f"copy-of{mount.target.replace('/', '-')}"
             left = left.less(_copy(mount.source, whose, target, left, owner, deadline))
-            made.append(replace(mount, source=target))
+            made.append(replace(mount, source=target if mount.source.is_dir() else target / mount.source.name))
+        _refuse_hard_links(mounts)
     except TooLarge as error:
         raise SourceError(
             f"{shown} has files that only root can read, and cannot be copied: {error}", READABLE
@@ -63,7 +66,7 @@ def measure(folders: Iterable[Path], bounds: StreamBounds, deadline: float) -> N
     if this takes too long."""
     entries = total = 0
     for folder in folders:
-        for status in _statuses(folder):
+        for _, status in _statuses(folder):
             entries += 1
             total += -(-status.st_size // PAGE) * PAGE if stat.S_ISREG(status.st_mode) else 0
             if entries > bounds.entries:
@@ -74,8 +77,21 @@ def measure(folders: Iterable[Path], bounds: StreamBounds, deadline: float) -> N
                 raise TimeoutError
 
 
-def _statuses(folder: Path) -> Iterator[os.stat_result]:
-    """The statuses of everything below a folder. It may change meanwhile, so the copy counts again."""
+def _refuse_hard_links(mounts: Sequence[Mount]) -> None:
+    names = SeenNames()
+    for mount in mounts:
+        for path, status in _statuses(mount.source):
+            inside = f"{mount.target}/{os.fsdecode(path)}".rstrip("/")
+            if not is_object(inside):
+                names.add(inside.split("/", 2)[-1], status)
+    names.refuse()
+
+
+def _statuses(folder: Path) -> Iterator[tuple[bytes, os.stat_result]]:
+    """The path and status of everything below a folder, or of a single file. It may change meanwhile, so the copy
+    counts again."""
+    if stat.S_ISREG((own := folder.lstat()).st_mode):
+        yield b"", own
     with contextlib.suppress(OSError), pack.opened(folder) as below:
         waiting = [b""]
         while waiting:
@@ -84,19 +100,21 @@ def _statuses(folder: Path) -> Iterator[os.stat_result]:
                 for entry in found:
                     with contextlib.suppress(OSError):
                         status = entry.stat(follow_symlinks=False)
-                        yield status
+                        name = path + b"/" + os.fsencode(entry.name) if path else os.fsencode(entry.name)
+                        yield name, status
                         if stat.S_ISDIR(status.st_mode) and path.count(b"/") < pack.DEPTH:
-                            name = os.fsencode(entry.name)
-                            waiting.append(path + b"/" + name if path else name)
+                            waiting.append(name)
 
 
 def _copy(
     source: Path, whose: int, target: Path, bounds: StreamBounds, owner: tuple[int, int], deadline: float
 ) -> Unpacked:
-    """Copy one folder, read by descriptors in a separate program, which ends at the deadline."""
+    """Copy one folder, or one file of a folder, read by descriptors in a separate program, which ends at the
+    deadline."""
     target.mkdir()
-    whose = whose or source.lstat().st_uid
-    reader = (str(pack.__file__), os.fspath(source.absolute()), "--owner", str(whose))
+    folder, only = (source.parent, [source.name]) if stat.S_ISREG(source.lstat().st_mode) else (source, [])
+    whose = whose or folder.lstat().st_uid
+    reader = (str(pack.__file__), os.fspath(folder.absolute()), "--owner", str(whose), *only)
     command = [sys.executable, "-I", "-S", "-B", *reader]
     with subprocesses.start(command, stdout=subprocesses.PIPE, stderr=subprocesses.PIPE) as process:
         alarm = threading.Timer(max(0.0, deadline - time.monotonic()), process.kill)

@@ -3,6 +3,10 @@
 A `.git` file and the files it leads to are small; they are read here without following links or waiting for a pipe.
 They count only if the other side agrees: the main repository's worktree folder names the worktree, a submodule's git
 folder names its checkout. An untrusted folder can point anywhere, but nothing outside it points back.
+
+An archive that is unpacked beside the user's repositories can make a git folder of the folder around them, which agrees
+with everything. So of what was not named only what git reads is shown: of a repository around the named part its git
+folder, of a git folder elsewhere its objects and refs. The repositories beside do not exist in the sandbox.
 """
 
 import os
@@ -16,6 +20,8 @@ from selfplay.repository.fetching.reading import COMMON, SOURCE
 
 MAX_NAMED = 4096
 MAX_CONFIG = 1 << 20
+READ_OF_COMMON = ("objects", "refs", "packed-refs", "shallow", "config")
+"""What git needs of a repository's git folder to read a worktree of it; `config` says how its objects are named."""
 WORK_TREE = re.compile(r"^[^\S\n]*worktree[^\S\n]*=(.*)", re.MULTILINE | re.IGNORECASE)
 OWN = "Name a clone of it: `git clone` copies what it needs."
 
@@ -23,22 +29,29 @@ OWN = "Name a clone of it: `git clone` copies what it needs."
 @dataclass(frozen=True)
 class RepositoryPlace:
     """`root` is mounted at `SOURCE`, `common` (a git folder elsewhere that it uses) at `COMMON`. `git`: the git folder
-    as seen inside, empty for a plain folder; `subfolder`: the part of the work tree that was named. `whole`: all of
-    `root` is mounted, not only that part and the git folder."""
+    as seen inside, empty for a plain folder; `subfolder`: the part of the work tree that was named."""
 
     root: Path
     git: str = ""
     common: Path | None = None
     subfolder: str = "."
-    whole: bool = True
 
     def shown(self) -> dict[str, Path]:
-        """Path inside -> the host folder mounted there."""
+        """Path inside -> the host folder or file mounted there. Raises `SourceError` for a link among them."""
         found = {SOURCE: self.root}
-        if not self.whole:
+        if self.subfolder != ".":
             parts = [self.subfolder, *([".git"] if self.git == f"{SOURCE}/.git" else [])]
             found = {f"{SOURCE}/{part}": self.root / part for part in parts}
-        return found | ({COMMON: self.common} if self.common else {})
+        return found | (self._of_common(self.common) if self.common else {})
+
+    def _of_common(self, common: Path) -> dict[str, Path]:
+        """All of a submodule's git folder; for a worktree, the parts that git reads, and the worktree's own folder."""
+        own = self.git.removeprefix(f"{COMMON}/")
+        if not own.startswith("worktrees/"):
+            return {COMMON: common}
+        refuse_links(common)
+        there = [part for part in (*READ_OF_COMMON, own) if (common / part).is_dir() or (common / part).is_file()]
+        return {f"{COMMON}/{part}": common / part for part in there}
 
     def moved(self) -> dict[str, str]:
         """Host folder -> its path inside, for each name of the folder."""
@@ -48,23 +61,14 @@ class RepositoryPlace:
 
 def locate(path: Path) -> RepositoryPlace:
     """The nearest repository at or above `path`, or the folder itself if there is none; found without reading any
-    configuration. If the repository contains the user's home, perhaps with all their settings, only the named part is
-    mounted. Raises `SourceError` if it uses a folder that is not its own."""
+    configuration. Of a repository around the named folder only that part and the git folder are mounted. Raises
+    `SourceError` if it uses a folder that is not its own."""
     root = enclosing_repository(path)
     if root is None:
         return RepositoryPlace(path)
     if root == Path(root.anchor):
         raise SourceError(f"{path} lies in a repository of the whole machine", OWN)
-    subfolder = path.relative_to(root).as_posix()
-    git, common = _git_folder(root)
-    whole = subfolder == "." or not _holds_home(root)
-    if not whole and git == SOURCE:
-        raise SourceError(f"{path} lies in {root}, which is a git folder and contains your home", OWN)
-    return RepositoryPlace(root, git, common, subfolder, whole)
-
-
-def _holds_home(root: Path) -> bool:
-    return Path(os.path.realpath(os.path.expanduser("~"))).is_relative_to(os.path.realpath(root))  # noqa: PTH111
+    return RepositoryPlace(root, *_git_folder(root), path.relative_to(root).as_posix())
 
 
 def at_url(path: Path) -> RepositoryPlace | None:
@@ -77,10 +81,14 @@ def at_url(path: Path) -> RepositoryPlace | None:
 
 
 def enclosing_repository(path: Path) -> Path | None:
+    """The nearest work tree at or above `path`, or `path` itself if it is a git folder. What only lies in a git folder
+    is part of no work tree, and a few files make a git folder of any folder."""
     for folder in (path, *path.parents):
         try:
-            if os.path.lexists(folder / ".git") or is_bare(folder):
+            if os.path.lexists(folder / ".git"):
                 return folder
+            if is_bare(folder):
+                return folder if folder == path else None
         except OSError:
             return None
     return None
@@ -133,6 +141,14 @@ def _of_submodule(root: Path, target: Path) -> Path | None:
     if back is None or not real.is_relative_to(around) or not _same(target / back[1].strip().strip('"'), real):
         return None
     return target
+
+
+def refuse_links(git: Path) -> None:
+    """Raises `SourceError` if a part of a git folder is a link: it would bring in the same part of another one."""
+    for name in READ_OF_COMMON:
+        path = git / name
+        if path.is_symlink():
+            raise SourceError(f"its git folder's {name} is a link to {str(path.readlink())[:200]!r}", OWN)
 
 
 def _same(path: Path, wanted: Path) -> bool:

@@ -165,7 +165,7 @@ def _own_copy(checkout: Checkout, entry: TreeEntry, order: ReadOrder) -> bool:
     if (pointer := small(folder / ".git")) is not None:
         named = os.fsdecode(pointer).removeprefix("gitdir:").strip()
         git = moved(on_host(folder, order.moved) / named, order.moved)
-    if git is None or git.resolve() != git:
+    if git is None or git.resolve() != git or not _is_own(git, folder, checkout.local, order):
         return False
     try:
         number = len(list(Path(WORK).glob("submodule-*")))
@@ -175,6 +175,13 @@ def _own_copy(checkout: Checkout, entry: TreeEntry, order: ReadOrder) -> bool:
     except (GitError, SourceError):
         return False
     return True
+
+
+def _is_own(git: Path, folder: Path, local: Path, order: ReadOrder) -> bool:
+    """Whether the git folder that a submodule's checkout at `folder` uses is its own: it lies in the checkout, or among
+    the modules of a repository around it. Others may be mounted, too, where a folder with many was named."""
+    around = [Path(order.git), *(one / ".git" for one in folder.parents if one.is_relative_to(local))]
+    return git == folder / ".git" or any(git.is_relative_to(one / "modules") for one in around)
 
 
 def escaping_links(store: GitDir, tree: str) -> list[str]:

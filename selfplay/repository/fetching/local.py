@@ -1,9 +1,9 @@
 """Reads a folder or a git repository mounted into this sandbox, as one commit in a store of ours. Runs inside only.
 
 Of an untrusted repository git reads only the objects: configuration, hooks, grafts and replaced objects are not used,
-and `HEAD`, the refs and the list of shallow commits are copied into a repository of ours. Only the mounted folders
-exist here, so a repository that borrows objects from another one on the machine cannot be read; the error names the
-other one.
+and `HEAD`, the refs and the list of shallow commits are copied into a repository of ours. A git folder is read by
+itself: one that borrows objects, or takes its refs from elsewhere, cannot be read, and the error names the other
+place. That it is mounted here proves nothing, since the user may have named a folder with many repositories.
 """
 
 import os
@@ -13,8 +13,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from selfplay.repository.errors import SourceError
-from selfplay.repository.fetching.find_repository import OWN, small
+from selfplay.repository.fetching.find_repository import MAX_NAMED, OWN, refuse_links, small
 from selfplay.repository.fetching.gitdir import SETTINGS, GitDir
+from selfplay.repository.fetching.hard_links import SeenNames, outside
+from selfplay.repository.fetching.reading import COMMON
 
 CACHES = {"__pycache__", ".venv", "venv", ".tox", ".nox", ".mypy_cache", ".pytest_cache", ".ruff_cache", "node_modules"}
 MAX_DEPTH = 100
@@ -23,8 +25,6 @@ MAX_TREE_BYTES = 1 << 30
 MAX_OBJECTS = 4_000_000
 MAX_REFS = 100_000
 MAX_REF_FILE = 64 << 20
-BORROWING = 5
-"""How many repositories git follows when each borrows from the next."""
 SHA256 = re.compile(rb"^[^\S\n]*objectformat[^\S\n]*=[^\S\n]*\"?sha256", re.MULTILINE | re.IGNORECASE)
 WHOLE = "Make it whole: `git repack -a -d` in it, then remove its objects/info/alternates. Or name a clone of it."
 
@@ -90,19 +90,20 @@ def adopt(git: Path, store: Path, places: Mapping[str, str]) -> GitDir:
     `SourceError`, which names what refers to another repository, or what git could not read."""
     common = _common(git, places)
     objects = common / "objects"
-    _refuse_links(common)
+    refuse_links(common)
     if (config := small(common / "config", 1 << 20)) and SHA256.search(config):
         raise SourceError(
             "its objects have SHA-256 names", "Only repositories with SHA-1 names can be read: convert it."
         )
-    borrowed = _borrowed(objects, places)
+    _refuse_special(objects)
+    _refuse_borrowing(objects)
     ours = GitDir.create(store)
     with (store / "config").open("a") as written:  # git drops its environment when it serves a fetch
         for key, value in {**SETTINGS, "uploadpack.allowAnySHA1InWant": "true"}.items():
             section, _, name = key.rpartition(".")
             written.write(f"[{subsection(section)}]\n\t{name} = {value}\n")
     (store / "objects" / "info").mkdir(exist_ok=True)
-    (store / "objects" / "info" / "alternates").write_bytes(b"".join(os.fsencode(path) + b"\n" for path in borrowed))
+    (store / "objects" / "info" / "alternates").write_bytes(os.fsencode(objects) + b"\n")
     _copy_refs(git, common, store)
     return ours
 
@@ -114,42 +115,26 @@ def subsection(section: str) -> str:
 
 
 def _common(git: Path, places: Mapping[str, str]) -> Path:
-    """The folder with objects and refs; for a worktree, the main repository's."""
+    """The folder with objects and refs. Only for a worktree it is another one than `git`: its repository's, which the
+    host has found and mounted at `COMMON`."""
     if not os.path.lexists(git / "commondir"):
         return git
     text = os.fsdecode(small(git / "commondir") or b"").strip()
-    common = moved(on_host(git, places) / text, places)
-    if not text or common is None or common.resolve() != common or not (common / "objects").is_dir():
+    common = moved(on_host(git, places) / text, {host: place for host, place in places.items() if place == COMMON})
+    of_worktree = git.parent == Path(COMMON, "worktrees")
+    if not text or not of_worktree or common != Path(COMMON) or not (common / "objects").is_dir():
         raise SourceError(f"its git folder takes everything from another repository: {text[:200]!r}", OWN)
     return common
 
 
-def _refuse_links(common: Path) -> None:
-    for name in ("objects", "refs", "packed-refs", "shallow"):
-        path = common / name
-        if path.is_symlink():
-            raise SourceError(f"its git folder's {name} is a link to {str(path.readlink())[:200]!r}", OWN)
-
-
-def _borrowed(objects: Path, places: Mapping[str, str]) -> list[Path]:
-    """The folder itself, and the folders it borrows objects from, if they are mounted here."""
-    found: list[Path] = []
-    waiting = [objects]
-    while waiting and len(found) <= BORROWING:
-        folder = waiting.pop()
-        _refuse_special(folder)
-        found.append(folder)
-        alternates = folder / "info" / "alternates"
-        if not os.path.lexists(alternates):
-            continue
-        for line in os.fsdecode(small(alternates) or b"(what cannot be read)").splitlines():
-            if not line or line.startswith("#"):
-                continue
-            place = moved(on_host(folder, places) / line, places)
-            if place is None or place.resolve() != place or not place.is_dir():
-                raise SourceError(f"it borrows the objects of another repository: {line[:200]!r}", WHOLE)
-            waiting += [place] if place not in found else []
-    return found
+def _refuse_borrowing(objects: Path) -> None:
+    """Refuse a folder that borrows objects: nothing in it proves that the other repository lends them."""
+    alternates = objects / "info" / "alternates"
+    if not os.path.lexists(alternates):
+        return
+    for line in os.fsdecode(small(alternates) or b"(what cannot be read)").splitlines():
+        if line and not line.startswith("#"):
+            raise SourceError(f"it borrows the objects of another repository: {line[:200]!r}", WHOLE)
 
 
 def _refuse_special(objects: Path) -> None:
@@ -160,12 +145,13 @@ def _refuse_special(objects: Path) -> None:
 
 
 def _copy_refs(git: Path, common: Path, store: Path) -> None:
-    head = os.fsencode(f"ref: {(git / 'HEAD').readlink()}\n") if (git / "HEAD").is_symlink() else small(git / "HEAD")
+    linked = (git / "HEAD").is_symlink()
+    head = os.fsencode(f"ref: {(git / 'HEAD').readlink()}\n") if linked else _ref_file(git / "HEAD", git)
     if head is None:
         raise SourceError("its git folder has no readable HEAD", OWN)
     (store / "HEAD").write_bytes(head)
     for name in ("packed-refs", "shallow"):
-        if (data := small(common / name, MAX_REF_FILE)) is not None:
+        if (data := _ref_file(common / name, common, MAX_REF_FILE)) is not None:
             (store / name).write_bytes(data)
     for number, (folder, name, mode) in enumerate(walk(common / "refs")):
         if number > MAX_REFS:
@@ -173,22 +159,31 @@ def _copy_refs(git: Path, common: Path, store: Path) -> None:
         goal = store / "refs" / folder.relative_to(common / "refs") / name
         if stat.S_ISDIR(mode):
             goal.mkdir(exist_ok=True)
-        elif stat.S_ISREG(mode) and (data := small(folder / name)) is not None:
+        elif stat.S_ISREG(mode) and (data := _ref_file(folder / name, common)) is not None:
             goal.write_bytes(data)
+
+
+def _ref_file(path: Path, git: Path, most: int = MAX_NAMED) -> bytes | None:
+    """What `small` returns. Git never links such a file, so one with a second name may be another repository's."""
+    if os.path.lexists(path) and not path.is_symlink() and path.lstat().st_nlink > 1:
+        raise outside(f".git/{path.relative_to(git)}")
+    return small(path, most)
 
 
 def copy_plain(source: Path, target: Path, *, everything: bool) -> list[str]:
     """Copy files and links (links unchanged); returns the paths that could not be copied. Without `everything` caches
-    are left out; `.git` always is. Raises `SourceError` for a tree too deep or too large, `OSError` when the disk is
-    full."""
+    are left out; `.git` always is. Raises `SourceError` for a tree too deep or too large, and for a file with a name
+    elsewhere, unless `everything` is copied, which is compared with a known tree; `OSError` when the disk is full."""
     left_out: list[str] = []
-    total = 0
+    total, names = 0, SeenNames()
     target.mkdir()
     for folder, name, mode in walk(source, skipped=frozenset({".git"} if everything else CACHES | {".git"})):
         inner = (folder / name).relative_to(source)
         if name.lower() == ".git":  # a file of that name marks a submodule
             continue
-        total += (folder / name).lstat().st_size if stat.S_ISREG(mode) else 0
+        status = (folder / name).lstat()
+        names.add(inner.as_posix(), status)
+        total += status.st_size if stat.S_ISREG(mode) else 0
         if total > MAX_TREE_BYTES:
             raise too_large(total)
         if stat.S_ISDIR(mode):
@@ -197,6 +192,8 @@ def copy_plain(source: Path, target: Path, *, everything: bool) -> list[str]:
             (target / inner).symlink_to(os.readlink(folder / name))  # noqa: PTH115 - pathlib would tidy the target
         elif not stat.S_ISREG(mode) or not _copied(folder / name, target / inner, mode):
             left_out.append(inner.as_posix())
+    if not everything:
+        names.refuse()
     return left_out
 
 

@@ -44,8 +44,8 @@ MODULES = {
     "repository": ("disk", "errors"),
     "repository/detection": ("declared", "detect", "formats", "metadata", "poetry"),
     "repository/fetching": (
-        "checkouts", "find_repository", "gitdir", "history", "layers", "local", "reader_main", "reading", "running",
-        "trees", "uncommitted", "unreadable_files", "versions",
+        "checkouts", "find_repository", "gitdir", "hard_links", "history", "layers", "local", "reader_main", "reading",
+        "running", "trees", "uncommitted", "unreadable_files", "versions",
     ),
     "repository/files": ("archive",),
     "": ("errors", "formatting", "plain_text", "python_source", "subprocesses", "untrusted_json"),

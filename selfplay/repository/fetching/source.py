@@ -9,6 +9,7 @@ from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
 from selfplay.repository.errors import SourceError
+from selfplay.user_paths import expanded
 
 FORMS = "Give a folder, a git URL (https, ssh, file; @REV allowed), pypi:NAME[==VERSION], or image:[/PATH]."
 _SCHEME = re.compile(r"^(?:git\+)?([a-z][a-z0-9+.-]*)://", re.IGNORECASE)
@@ -74,7 +75,7 @@ def parse_source(text: str) -> Source:
         return ImageSource(text.removeprefix("image:").rstrip("/") or None)
     if scheme := _SCHEME.match(text):
         return _url(text, scheme.group(1).lower())
-    path = Path(text).expanduser()
+    path = expanded(text, SourceError)
     if not _can_be_looked_up(path):
         raise SourceError(f"{text[:200]!r} cannot be looked up: the name is too long, or a folder is closed", FORMS)
     if "::" in text and not path.exists():
@@ -91,8 +92,9 @@ def parse_source(text: str) -> Source:
 
 
 def is_list(text: str) -> bool:
-    """Whether the user's argument names a file: it is then a list of sources, because no source is a file."""
-    path = Path(text).expanduser()
+    """Whether the user's argument names a file: it is then a list of sources, because no source is a file. Raises
+    `SourceError`."""
+    path = expanded(text, SourceError)
     return _can_be_looked_up(path) and path.is_file()
 
 

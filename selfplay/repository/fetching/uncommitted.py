@@ -3,7 +3,7 @@
 import os
 import stat
 from itertools import islice
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from selfplay.formatting import count
 from selfplay.repository.errors import SourceError
@@ -23,7 +23,7 @@ MOST_RUNS = 1000
 def uncommitted(store: GitDir, head: str, order: ReadOrder) -> tuple[str, ...]:
     """One note when tracked files differ from HEAD or untracked ones exist, under our git settings."""
     root, inside = Path(SOURCE), order.subfolder
-    if not os.path.lexists(root / ".git"):
+    if order.git == SOURCE:  # a bare repository has no work tree
         return ()
     if pipe := _pipe(root):
         return (f"whether there are uncommitted changes is not known: {pipe} is not a regular file",)
@@ -36,16 +36,18 @@ def uncommitted(store: GitDir, head: str, order: ReadOrder) -> tuple[str, ...]:
     index = store.path / "status-index"
     try:
         store.run("read-tree", head, index=index, bounds=STATUS)
+        _ignore_as_committed(store, index, inside)
         store.run("update-index", "-q", "--refresh", work_tree=root, index=index, strict=False, bounds=STATUS)
         changed = store.run("diff-files", "--name-only", "-z", "--ignore-submodules=all", "--", inside,
                             work_tree=root, index=index, bounds=STATUS)  # fmt: skip
-        new = store.run("ls-files", "--others", "--exclude-standard", "--directory", "-z", "--", inside,
+        new = store.run("ls-files", "--others", "--exclude-standard", "--directory", "-z",
                         work_tree=root, index=index, bounds=STATUS)  # fmt: skip
     except GitError:
         return ()
     finally:
         index.unlink(missing_ok=True)
     paths = [os.fsdecode(path) for path in (changed + new).split(b"\0") if path]
+    paths = [path for path in paths if inside == "." or path.startswith(f"{inside}/")]
     paths = [path for path in paths if not (path.endswith("/") and _holds_runs(root / path))]
     if not paths:
         return ()
@@ -53,6 +55,16 @@ def uncommitted(store: GitDir, head: str, order: ReadOrder) -> tuple[str, ...]:
     changes = count(len(paths), "uncommitted change was", "uncommitted changes were")
     them = "it" if len(paths) == 1 else "them"
     return (f"{changes} not taken ({shown}): commit {them} to include {them}",)
+
+
+def _ignore_as_committed(store: GitDir, index: Path, inside: str) -> None:
+    """Make git take what the folders around `inside` ignore from the index: only `inside` is shown here. Asked for
+    one path two folders down git 2.39 forgets that, so it is asked for all."""
+    above = [f":(literal){folder / '.gitignore'}" for folder in PurePosixPath(inside).parents]
+    listed = store.run("ls-files", "-z", "--", *above, index=index, bounds=STATUS) if above else b""
+    if listed:
+        marking = ("update-index", "--skip-worktree", "-z", "--stdin")
+        store.run(*marking, index=index, stdin=listed, work_tree=Path(SOURCE), bounds=STATUS)
 
 
 def _holds_runs(folder: Path) -> bool:

@@ -7,7 +7,8 @@ is opened; if it shrinks, zeros are sent. Every folder is opened from its parent
 so that a concurrent change of the tree cannot lead elsewhere.
 
 On the host, the second argument may be `--owner UID`, the folder's expected owner: the folder is then read with that
-user's rights only, and it is an error if the user cannot read all of it.
+user's rights only, and it is an error if the user cannot read all of it. Names after it are of files in the folder, to
+send only those.
 """
 
 import contextlib
@@ -193,8 +194,8 @@ def become(root, owner):
     os.setresuid(owner, owner, owner)
 
 
-def main(folder, listing=None, owner=None):
-    paths = None
+def main(folder, listing=None, owner=None, *only):
+    paths = [os.fsencode(name) for name in only] or None
     if owner is None and listing is not None:
         with open(listing, "rb") as stream:
             paths = [path for path in stream.read().split(b"\0") if path]

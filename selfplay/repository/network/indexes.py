@@ -15,6 +15,7 @@ from selfplay import subprocesses
 from selfplay.formatting import shortened
 from selfplay.repository.errors import SourceError
 from selfplay.sandbox import Mount
+from selfplay.user_paths import home
 
 CERTIFICATES = ("SSL_CERT_FILE", "PIP_CERT", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
 CA_INSIDE = "/build/ca.pem"
@@ -103,4 +104,5 @@ def _local(location: str) -> Path | None:
 
 
 def _holds_home(folder: Path) -> bool:
-    return Path.home().resolve().is_relative_to(folder.resolve())
+    own = home()
+    return own is not None and own.resolve().is_relative_to(folder.resolve())

@@ -22,32 +22,40 @@ def home(repository: Make, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def test_only_the_named_part_of_a_home_is_shown(home: Path, tmp_path: Path) -> None:
-    shown = {"/source/tracked": home / "tracked", "/source/.git": home / ".git"}
-    assert locate(home / "tracked").shown() == shown
+def test_only_the_named_part_of_a_repository_is_shown(home: Path) -> None:
+    assert locate(home / "tracked").shown() == {"/source/tracked": home / "tracked", "/source/.git": home / ".git"}
     assert locate(home).shown() == {"/source": home}, "the user named it"
     inner = write(home / "own", {"deep/c.py": ""})
     git(inner, "init", "--quiet")
-    assert locate(inner / "deep").shown() == {"/source": inner}, "a repository of its own, which holds no home"
+    assert locate(inner / "deep").shown() == {"/source/deep": inner / "deep", "/source/.git": inner / ".git"}
 
 
-def test_a_home_reached_through_a_link_and_one_further_down(
-    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "link").symlink_to(home)
-    monkeypatch.setenv("HOME", str(tmp_path / "link"))
-    assert not locate(home / "apart").whole and not locate(tmp_path / "link" / "apart").whole
-    monkeypatch.setenv("HOME", str(home / "users" / "me"))
-    assert not locate(home / "apart").whole
-    monkeypatch.setenv("HOME", str(tmp_path / "elsewhere"))
-    assert locate(home / "apart").whole
-
-
-def test_a_home_that_is_a_git_folder(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_in_a_git_folder_is_a_plain_one(home: Path, tmp_path: Path) -> None:
+    """A few files make a git folder of any folder, perhaps of the home."""
     git(tmp_path, "clone", "--quiet", "--bare", str(home), "bare")
-    monkeypatch.setenv("HOME", str(tmp_path / "bare"))
-    with pytest.raises(SourceError, match="which is a git folder and contains your home"):
-        locate(write(tmp_path / "bare" / "project", {"a.py": ""}))
+    project = write(tmp_path / "bare" / "project", {"a.py": ""})
+    assert locate(project).shown() == {"/source": project} and locate(project).git == ""
+    assert locate(tmp_path / "bare").git == "/source"
+
+
+def test_of_a_worktrees_git_folder_only_what_git_reads_is_shown(home: Path, tmp_path: Path) -> None:
+    """The git folder may be the folder around, with everything else that the user keeps there."""
+    git(tmp_path, "clone", "--quiet", "--bare", str(home), "bare")
+    bare = write(tmp_path / "bare", {"private/key": "secret", "hooks/post-checkout": ""})
+    git(bare, "worktree", "add", "--quiet", "--detach", "main")
+    parts = ("objects", "refs", "packed-refs", "config", "worktrees/main")
+    assert locate(bare / "main").shown() == {
+        "/source": bare / "main",
+        **{f"/common/{part}": bare / part for part in parts},
+    }
+
+
+def test_a_git_folder_whose_parts_are_links(home: Path, tmp_path: Path) -> None:
+    git(home, "worktree", "add", "--quiet", "--detach", str(tmp_path / "tree"))
+    (home / ".git" / "refs").rename(home / "elsewhere")
+    (home / ".git" / "refs").symlink_to(home / "elsewhere")
+    with pytest.raises(SourceError, match="refs is a link to"):
+        locate(tmp_path / "tree").shown()
 
 
 @pytest.mark.slow

@@ -47,6 +47,7 @@ def test_a_folder_wins_over_the_scp_form(tmp_path: Path, monkeypatch: pytest.Mon
     [
         ("", "is not a source"),
         ("no/such/folder", "does not exist"),
+        ("~nosuchuser/x", "'~nosuchuser/x': no home of a user is known by that name"),
         (__file__, "is not a folder"),
         ("ext::sh -c id", "remote helpers are not accepted"),
         ("ftp://host/repo", "the scheme 'ftp' is not supported"),
