@@ -12,6 +12,7 @@ from typing import Any, Final, TypedDict
 
 from selfplay.artifact.reading import UntrustedDataError, read_named
 from selfplay.untrusted_json import AnswerError, json_value
+from selfplay.user_paths import expanded
 
 MOST_CONFIG: Final = 1 << 20
 """Bytes of a model's `config.json`."""
@@ -42,12 +43,12 @@ def model_settings(folder: Path) -> dict[str, Any]:
 
 def why_no_model(model: str | Path) -> str:
     """Why a folder is not read as a model; empty if it may be, and for a hub's name."""
-    folder = Path(model).expanduser()
-    if not folder.is_dir():
-        return ""
-    if (folder / "adapter_config.json").exists():
-        return "it holds an adapter, which names its model; merge the two"
     try:
+        folder = expanded(str(model), UntrustedDataError)
+        if not folder.is_dir():
+            return ""
+        if (folder / "adapter_config.json").exists():
+            return "it holds an adapter, which names its model; merge the two"
         settings = model_settings(folder)
     except UntrustedDataError as error:
         return error.message
