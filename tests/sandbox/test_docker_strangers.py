@@ -4,6 +4,7 @@ import base64
 import contextlib
 import io
 import json
+import os
 import tarfile
 import time
 from collections.abc import Iterator
@@ -31,11 +32,12 @@ docker_alone = pytest.mark.docker
 @docker_alone
 def test_a_base_that_wants_to_run_something_is_refused(docker: DockerBackend, debian: str, tmp_path: Path) -> None:
     base = derived(docker.engine, "selfplay-test-onbuild", "ONBUILD RUN id > /ran")
+    built = f"selfplay-test-onbuilt-{os.getpid()}"
     (tmp_path / "file").write_text("content")
     for name in (base, f"{base}:latest"):
         with pytest.raises(ImageUnusable, match=rf"'{name}' wants to run(.|\n)*ONBUILD 'RUN id(.|\n)*without ONBUILD"):
-            build(docker.engine, ImageRecipe(name, (("/testbed", tmp_path),)), "selfplay-test-onbuilt")
-    assert docker.engine.api.images("selfplay-test-onbuilt") == []
+            build(docker.engine, ImageRecipe(name, (("/testbed", tmp_path),)), built)
+    assert docker.engine.api.images(built) == []
 
 
 class Builder:

@@ -15,8 +15,8 @@ import pytest
 
 from selfplay.sandbox import Backend, Limits, Sandbox, SandboxError, World, cgroups, messages, owners
 from selfplay.sandbox.bubblewrap import BubblewrapBackend
+from selfplay.sandbox.bubblewrap_sandbox import BubblewrapSandbox
 from selfplay.sandbox.launching import Hello
-from selfplay.sandbox.live import BubblewrapSandbox
 
 from .attacks import SMALL
 from .outside import left_in_the_end, ticks, traces
