@@ -210,7 +210,7 @@ class DockerBackend:
 
     def _created(self, world: World, limits: Limits, merged: MergedTree, uid: int) -> str:
         """The id of a new container that is not yet started."""
-        engine = container.EngineFacts(self.engine.api_version, self.engine.machine, self.runtime)
+        engine = container.UsedEngine(self.engine.api_version, self.engine.machine, self.runtime)
         accounts = self.users.files(self.image, uid)
         plan = container.ContainerPlan(world, limits, self.image, (uid, uid), merged, engine, labels(), accounts)
         settings = container.settings(plan)

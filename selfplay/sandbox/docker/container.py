@@ -35,7 +35,7 @@ either."""
 
 
 @dataclass(frozen=True)
-class EngineFacts:
+class UsedEngine:
     """The engine's part: the version of its API, its kind of machine, and the runtime to use (None: its default)."""
 
     version: str
@@ -53,7 +53,7 @@ class ContainerPlan:
     image: Image
     owner: tuple[int, int]
     merged: MergedTree
-    engine: EngineFacts
+    engine: UsedEngine
     labels: dict[str, str]
     accounts: tuple[Mount, ...] = ()
 
