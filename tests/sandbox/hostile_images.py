@@ -35,9 +35,9 @@ os.write(1, pack([b"ready"]))
 """
 
 
-def derived(engine: Engine, tag: str, lines: str) -> str:
-    """An image on ours by lines of a Dockerfile that run nothing."""
-    dockerfile = io.BytesIO(f"FROM {BASE}\n{lines}\n".encode())
+def derived(engine: Engine, tag: str, lines: str, base: str = BASE) -> str:
+    """An image on ours, or another, by lines of a Dockerfile that run nothing."""
+    dockerfile = io.BytesIO(f"FROM {base}\n{lines}\n".encode())
     said = engine.api.build(fileobj=dockerfile, tag=tag, rm=True, decode=True)
     assert not [line for line in said if "error" in line]
     return tag

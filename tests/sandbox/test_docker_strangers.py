@@ -105,6 +105,24 @@ def test_no_volume_of_an_image_reaches_the_host_s_disk(docker: DockerBackend, de
             assert done.stdout.split() == [b"4"] and b"Read-only" in done.stderr, place
 
 
+@docker_alone
+def test_reading_an_image_copies_none_of_its_volumes_to_the_host_s_disk(
+    docker: DockerBackend, debian: str, tmp_path: Path
+) -> None:
+    (tmp_path / "file").write_text("content")
+    build(docker.engine, ImageRecipe(debian, (("/app", tmp_path),)), "selfplay-test-kept-base")
+    tag = derived(docker.engine, "selfplay-test-kept", 'VOLUME ["/app/.", "/etc"]', "selfplay-test-kept-base")
+    with contextlib.closing(DockerBackend(tag)) as backend:
+        with image.unstarted(docker.engine, tag, backend.image.volumes) as container:
+            assert docker.engine.api.inspect_container(container)["Mounts"] == []
+        archive = backend.copy_out("/app")
+        assert archive is not None
+        with archive, tarfile.open(fileobj=archive) as tar:
+            assert "app/file" in tar.getnames()
+        assert set(image.account_files(docker.engine, backend.image)) == {"passwd", "group"}
+        assert b"sandbox:x:" in image.account_files(docker.engine, backend.image)["passwd"]
+
+
 def imported(docker: DockerBackend, tag: str, *members: tarfile.TarInfo) -> str:
     """An image of these files alone."""
     buffer = io.BytesIO()

@@ -26,7 +26,7 @@ from selfplay.sandbox.programs import find_interpreter
 from selfplay.sandbox.protocol import WORKDIR, Mount, Sandbox
 
 SYSTEM, ADOPTED = "selfplay-system", "selfplay-adopted"
-ADOPTION = 2
+ADOPTION = 3
 """Raised when the adoption of images changes, so that older adopted images are not used."""
 PASSWD = b"sandbox:x:%%(uid)d:%%(gid)d:sandbox:%s:/bin/bash\n" % inside.HOME.encode()
 GROUP = b"sandbox:x:%(gid)d:\n"
@@ -72,16 +72,16 @@ def adopted(engine: Engine, said: dict[str, Any], owner: tuple[int, int], place:
     kept = volumes(said["Config"], name)
     tag = hashlib.sha256(f"{said['Id']} {owner} {place} {ADOPTION}".encode()).hexdigest()[:12]
     if not engine.api.images(f"{ADOPTED}:{tag}"):
-        adopt(engine, said["Id"], tag, owner, place)
+        adopt(engine, said["Id"], tag, owner, place, kept)
     variables = dict(entry.split("=", 1) for entry in said["Config"].get("Env") or () if "=" in entry)
     return Image(f"{ADOPTED}:{tag}", said["Id"], "python3", ours=False, env=variables, volumes=kept)
 
 
-def adopt(engine: Engine, id: str, tag: str, owner: tuple[int, int], place: str) -> None:
+def adopt(engine: Engine, id: str, tag: str, owner: tuple[int, int], place: str, kept: tuple[str, ...]) -> None:
     """Commit the image with the sandbox's user in its `/etc/passwd` (many programs look up their user's name) and a
     link at `place`. Nothing in the image runs for that: the container is created, but never started."""
     api = engine.api
-    with unstarted(engine, id) as container:
+    with unstarted(engine, id, kept) as container:
         buffer = io.BytesIO()
         with tarfile.open(fileobj=buffer, mode="w") as tar:
             for name, line in (("passwd", PASSWD), ("group", GROUP)):
@@ -97,9 +97,11 @@ def adopt(engine: Engine, id: str, tag: str, owner: tuple[int, int], place: str)
 
 
 @contextlib.contextmanager
-def unstarted(engine: Engine, id: str) -> Iterator[str]:
-    """A container of the image that is never started; removed when the context ends, or by the next supervisor."""
-    container = engine.api.create_container(id, ["/none"], labels=labels())["Id"]
+def unstarted(engine: Engine, id: str, kept: tuple[str, ...] = ()) -> Iterator[str]:
+    """A container of the image that is never started; removed when the context ends, or by the next supervisor. `kept`:
+    the image's volumes, of which the engine would copy each to the host's disk, although nothing reads the copy."""
+    nowhere = engine.api.create_host_config(tmpfs=dict.fromkeys(kept, "ro"))
+    container = engine.api.create_container(id, ["/none"], labels=labels(), host_config=nowhere)["Id"]
     try:
         yield container
     finally:
@@ -116,13 +118,13 @@ def source_places(engine: Engine, image: Image) -> tuple[str, ...]:
 
 def copy_out(engine: Engine, image: Image, place: str) -> IO[bytes] | None:
     """A folder of the image as a tar archive in a temporary file; None if it has no such folder."""
-    with translated(image.name), unstarted(engine, image.id) as container:
+    with translated(image.name), unstarted(engine, image.id, image.volumes) as container:
         return image_files.folder(engine.api, container, place)
 
 
 def account_files(engine: Engine, image: Image) -> dict[str, bytes]:
     """The image's `passwd` and `group`."""
-    with translated(image.name), unstarted(engine, image.id if image.ours else image.name) as container:
+    with translated(image.name), unstarted(engine, image.id if image.ours else image.name, image.volumes) as container:
         return {name: image_files.text_file(engine.api, container, f"/etc/{name}") for name in ("passwd", "group")}
 
 
