@@ -24,19 +24,14 @@ import errno
 import platform
 import socket
 import struct
+from dataclasses import dataclass
 
 from selfplay.sandbox import system_calls
 from selfplay.sandbox.protocol import IsolationUnavailable
 
 LOAD, JUMP_EQUAL, JUMP_SET, JUMP_AT_LEAST, RETURN = 0x20, 0x15, 0x45, 0x35, 0x06
 ALLOW, KILL, ERRNO = 0x7FFF0000, 0x80000000, 0x00050000
-NUMBER, ARCHITECTURE, FIRST_ARGUMENT, SECOND_ARGUMENT, THIRD_ARGUMENT = (
-    0,
-    4,
-    16,
-    24,
-    32,
-)  # offsets in struct seccomp_data, little endian
+NUMBER, ARCHITECTURE, ARGUMENTS = 0, 4, (16, 24, 32)  # offsets in struct seccomp_data, little endian
 NAMESPACE_FLAGS = 0x7E020080  # CLONE_NEW{NS,CGROUP,UTS,IPC,USER,PID,NET,TIME}
 TERMINAL_INPUT = (0x5412, 0x541C)  # TIOCSTI and TIOCLINUX can type into the user's terminal
 PR_SET_SECCOMP = 22
@@ -48,6 +43,32 @@ X32 = 0x40000000
 AGENT = 1  # its process number inside
 PRIO_USER, IOPRIO_WHO_USER = 2, 3
 SCHEDULING = ("sched_setaffinity", "sched_setattr", "sched_setparam", "sched_setscheduler")
+
+
+@dataclass(frozen=True)
+class ArgumentRule:
+    """Decides a call by the lower half of one argument, which is all that the kernel reads of these: allowed are `only`
+    these values, or all but `never` these, or none with a bit of `no_bit_of`. `level`: the rule holds where the second
+    argument is this one; elsewhere the call is allowed."""
+
+    argument: int
+    only: tuple[int, ...] = ()
+    never: tuple[int, ...] = ()
+    no_bit_of: int = 0
+    level: int | None = None
+    error: int = errno.EPERM
+
+
+RULES = {
+    "socket": ArgumentRule(0, only=FAMILIES, error=errno.EAFNOSUPPORT),
+    "socketpair": ArgumentRule(0, only=FAMILIES, error=errno.EAFNOSUPPORT),
+    "ioctl": ArgumentRule(1, never=TERMINAL_INPUT),
+    "fcntl": ArgumentRule(1, never=OTHERS_OPENS),
+    "setsockopt": ArgumentRule(2, never=SOCKET_PROGRAMS, level=SOL_SOCKET),
+    "clone": ArgumentRule(0, no_bit_of=NAMESPACE_FLAGS),
+}
+"""What protects the machine. The filter that an engine applies is rendered from the same (`docker.profile`); what
+protects the agent from commands is this filter's alone."""
 
 AUDIT = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}  # linux/audit.h
 
@@ -83,30 +104,47 @@ def if_argument(offset: int, denied: tuple[int, ...], number: int) -> list[bytes
 def unless_agent(user: int) -> list[bytes]:
     """Refuse `which, who` arguments that reach the agent: by its number, or as one of the user's processes."""
     return [
-        instruction(LOAD, FIRST_ARGUMENT),
+        instruction(LOAD, ARGUMENTS[0]),
         instruction(JUMP_EQUAL, user, 3, 0),
-        instruction(LOAD, SECOND_ARGUMENT),
+        instruction(LOAD, ARGUMENTS[1]),
         instruction(JUMP_EQUAL, AGENT, 1, 0),
         instruction(RETURN, ALLOW),
         refuse(errno.EPERM),
     ]
 
 
-def unless_program() -> list[bytes]:
-    """Refuse `level, option` arguments that attach a program to a socket."""
-    rest = if_argument(THIRD_ARGUMENT, SOCKET_PROGRAMS, errno.EPERM)
-    of_sockets = instruction(JUMP_EQUAL, SOL_SOCKET, 1, 0)
-    return [instruction(LOAD, SECOND_ARGUMENT), of_sockets, instruction(RETURN, ALLOW), *rest]
+def by_rule(rule: ArgumentRule) -> list[bytes]:
+    """The instructions of one of `RULES`."""
+    offset = ARGUMENTS[rule.argument]
+    if rule.no_bit_of:
+        tests = [instruction(LOAD, offset), instruction(JUMP_SET, rule.no_bit_of, 1, 0)]
+        return [*tests, instruction(RETURN, ALLOW), refuse(rule.error)]
+    if rule.only:
+        return unless_argument(offset, rule.only, rule.error)
+    rest = if_argument(offset, rule.never, rule.error)
+    if rule.level is None:
+        return rest
+    return [
+        instruction(LOAD, ARGUMENTS[1]),
+        instruction(JUMP_EQUAL, rule.level, 1, 0),
+        instruction(RETURN, ALLOW),
+        *rest,
+    ]
+
+
+def known(machine: str) -> str:
+    """Return `machine`. Raises `IsolationUnavailable` if the numbers of its system calls are not known."""
+    if machine not in AUDIT:
+        raise IsolationUnavailable(
+            f"no system-call filter is known for {machine} machines", f"Known: {', '.join(sorted(AUDIT))}."
+        )
+    return machine
 
 
 def program(machine_name: str | None = None) -> bytes:
     """The filter for this machine, as `bwrap --seccomp` reads it. Raises `IsolationUnavailable` for an unknown
     machine."""
-    name = machine_name or platform.machine()
-    if name not in AUDIT:
-        raise IsolationUnavailable(
-            f"no system-call filter is known for {name} machines", f"Known: {', '.join(sorted(AUDIT))}."
-        )
+    name = known(machine_name or platform.machine())
     call = system_calls.numbers(system_calls.INSPECTED, name)
     lines = [
         instruction(LOAD, ARCHITECTURE),
@@ -116,28 +154,16 @@ def program(machine_name: str | None = None) -> bytes:
         instruction(JUMP_AT_LEAST, X32, 0, 1),
         refuse(errno.ENOSYS),
         *on_call(call["clone3"], [refuse(errno.ENOSYS)]),
-        *on_call(call["socket"], unless_argument(FIRST_ARGUMENT, FAMILIES, errno.EAFNOSUPPORT)),
-        *on_call(call["socketpair"], unless_argument(FIRST_ARGUMENT, FAMILIES, errno.EAFNOSUPPORT)),
-        *on_call(call["ioctl"], if_argument(SECOND_ARGUMENT, TERMINAL_INPUT, errno.EPERM)),
-        *on_call(call["fcntl"], if_argument(SECOND_ARGUMENT, OTHERS_OPENS, errno.EPERM)),
-        *on_call(call["setsockopt"], unless_program()),
-        *on_call(call["prctl"], if_argument(FIRST_ARGUMENT, (PR_SET_SECCOMP,), errno.EPERM)),
+        *on_call(call["prctl"], if_argument(ARGUMENTS[0], (PR_SET_SECCOMP,), errno.EPERM)),
         # Only the limits of the calling process: those of pid 1 are set once, from outside.
-        *on_call(call["prlimit64"], unless_argument(FIRST_ARGUMENT, (0,), errno.EPERM)),
+        *on_call(call["prlimit64"], unless_argument(ARGUMENTS[0], (0,), errno.EPERM)),
         *on_call(call["setpriority"], unless_agent(PRIO_USER)),
         *on_call(call["ioprio_set"], unless_agent(IOPRIO_WHO_USER)),
-        *on_call(
-            call["clone"],
-            [
-                instruction(LOAD, FIRST_ARGUMENT),
-                instruction(JUMP_SET, NAMESPACE_FLAGS, 1, 0),
-                instruction(RETURN, ALLOW),
-                refuse(errno.EPERM),
-            ],
-        ),
     ]
+    for name_of_call, rule in RULES.items():
+        lines += on_call(call[name_of_call], by_rule(rule))
     for name_of_call in SCHEDULING:
-        lines += on_call(call[name_of_call], if_argument(FIRST_ARGUMENT, (AGENT,), errno.EPERM))
+        lines += on_call(call[name_of_call], if_argument(ARGUMENTS[0], (AGENT,), errno.EPERM))
     for number in system_calls.numbers(system_calls.DENIED, name).values():
         lines += on_call(number, [refuse(errno.EPERM)])
     return b"".join([*lines, instruction(RETURN, ALLOW)])

@@ -1,8 +1,10 @@
 """One backend fixture for all tests of what a sandbox promises: a new backend is a new parameter."""
 
 import os
+import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -10,10 +12,30 @@ from selfplay.sandbox import Backend, Sandbox, World, open_backend
 
 from .attacks import SMALL
 
+if TYPE_CHECKING:  # an ordinary user's Python has no Docker SDK
+    from selfplay.sandbox.docker.backend import DockerBackend
+
 
 @pytest.fixture(scope="session", params=["bubblewrap", pytest.param("docker", marks=pytest.mark.docker)])
 def backend(request: pytest.FixtureRequest) -> Backend:
     return open_backend(request.param)
+
+
+@pytest.fixture(scope="session")
+def docker() -> "DockerBackend":
+    from selfplay.sandbox.docker.backend import DockerBackend
+
+    opened = open_backend("docker")
+    assert isinstance(opened, DockerBackend)
+    return opened
+
+
+@pytest.fixture(scope="session")
+def debian() -> str:
+    """The name of an image with its own programs."""
+    name = "selfplay-debian"
+    subprocess.run([Path(__file__).parents[2] / ".ci" / "docker-image", name], check=True, timeout=200)
+    return name
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 """What is Docker's alone: how a container is made, what happens when engine, image or supervisor fail."""
 
 import contextlib
-import json
 import os
 import signal
 import socket
@@ -18,7 +17,7 @@ from typing import Any
 import pytest
 
 from selfplay.sandbox import IsolationUnavailable, Limits, SandboxError, World, open_backend
-from selfplay.sandbox.docker import container
+from selfplay.sandbox.docker import container, profile
 from selfplay.sandbox.docker.backend import DockerBackend
 from selfplay.sandbox.docker.client import EngineUnavailable, ImageUnusable, connect, refused
 from selfplay.sandbox.docker.labels import LABEL_HOST, LABEL_SUPERVISOR, host_identity
@@ -32,21 +31,15 @@ pytestmark = [pytest.mark.docker, pytest.mark.slow]
 GIB = 1 << 30
 
 
-@pytest.fixture(scope="module")
-def docker() -> DockerBackend:
-    opened = open_backend("docker")
-    assert isinstance(opened, DockerBackend)
-    return opened
-
-
 def test_the_hardening_is_what_the_engine_was_asked_for(docker: DockerBackend) -> None:
     with docker.open(World(), Limits(memory_bytes=GIB, cpus=1.5, processes=99)) as sandbox:
         said = docker.engine.api.inspect_container(sandbox.id)  # type: ignore[attr-defined]
     host = said["HostConfig"]
     wanted = {
         "NetworkMode": "none", "Memory": GIB, "MemorySwap": GIB, "NanoCpus": 1_500_000_000, "PidsLimit": 100,
-        "ReadonlyRootfs": True, "CapDrop": ["ALL"], "CapAdd": None, "SecurityOpt": ["no-new-privileges"],
-        "Privileged": False, "IpcMode": "private", "PidMode": "", "AutoRemove": True,
+        "ReadonlyRootfs": True, "CapDrop": ["ALL"], "CapAdd": None, "Privileged": False,
+        "SecurityOpt": [*profile.security(docker.engine.machine)],
+        "IpcMode": "private", "PidMode": "", "AutoRemove": True,
         "LogConfig": {"Type": "none", "Config": {}},
     }  # fmt: skip
     assert {name: host[name] for name in wanted} == wanted
@@ -230,15 +223,11 @@ def test_commands_run_where_a_kernel_or_filter_knows_no_pidfd(
     docker: DockerBackend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """gVisor's kernel, and the filters of old engines."""
-    without = {
-        "defaultAction": "SCMP_ACT_ALLOW",
-        "syscalls": [{"names": ["pidfd_open"], "action": "SCMP_ACT_ERRNO", "args": []}],
-    }
     host = container.host
 
     def filtered(plan: container.ContainerPlan) -> Any:
         made = host(plan)
-        made["SecurityOpt"].append(f"seccomp={json.dumps(without)}")
+        made["SecurityOpt"] = [option.replace('"pidfd_open", ', "") for option in made["SecurityOpt"]]
         return made
 
     monkeypatch.setattr(container, "host", filtered)

@@ -24,7 +24,7 @@ from selfplay.sandbox import (
     seccomp,
 )
 from selfplay.sandbox.bubblewrap import BubblewrapBackend
-from selfplay.sandbox.live import BubblewrapSandbox
+from selfplay.sandbox.bubblewrap_sandbox import BubblewrapSandbox
 from selfplay.sandbox.namespace_hints import namespace_remedy
 from selfplay.sandbox.probe import probe
 from selfplay.sandbox.protocol import Limits

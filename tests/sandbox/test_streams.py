@@ -2,6 +2,8 @@
 
 import re
 import resource
+import subprocess
+import sys
 import threading
 import time
 from pathlib import Path
@@ -156,3 +158,21 @@ def test_folders_and_everything_else_share_one_limit(backend: Backend) -> None:
 def test_a_folder_that_cannot_be_is_named(backend: Backend, folders: tuple[str, ...]) -> None:
     with pytest.raises(SandboxError, match="is not an absolute path"), backend.open(World(folders=folders)):
         pass
+
+
+HELD_OPEN = """
+import os
+from selfplay.sandbox.streams import Streams
+streams = Streams(b"", 1000, False)
+held = os.dup(streams.ends[1])
+streams.handed_over()
+os.write(held, b"kept")
+streams.drain()
+print(streams.out.kept())
+"""
+
+
+def test_draining_ends_where_a_pipe_s_end_stays_open_somewhere() -> None:
+    """As one that lies in a message which nobody received. On the code before, this read for ever."""
+    done = subprocess.run([sys.executable, "-c", HELD_OPEN], capture_output=True, timeout=30)
+    assert done.stdout == b"b'kept'\n", done.stderr

@@ -19,7 +19,7 @@ from docker.errors import APIError, NotFound
 from requests.exceptions import RequestException
 
 from selfplay.sandbox import inside, machine, owners
-from selfplay.sandbox.docker import container, image, sockets
+from selfplay.sandbox.docker import container, image, inspection, sockets
 from selfplay.sandbox.docker.bootstrap import program
 from selfplay.sandbox.docker.client import Engine, EngineUnavailable, connect, patiently, translated
 from selfplay.sandbox.docker.entering import enter
@@ -124,13 +124,9 @@ class DockerBackend:
         """For the probe: checks what the engine reports it made, which may differ from the request."""
         with translated():
             said = self.engine.api.inspect_container(sandbox.id)
-            warnings = self.engine.api.info().get("Warnings") or []
-        host, uid = said["HostConfig"], said["Config"]["User"].partition(":")[0]
-        wanted = {"ReadonlyRootfs": True, "Privileged": False, "PidsLimit": limits.processes + 1, "NetworkMode": "none"}
-        wrong = [f"{name} is {host[name]}" for name, value in wanted.items() if host[name] != value]
-        wrong += ["it runs as root"] if uid in ("", "0") else []
-        wrong += [str(line) for line in warnings if "No memory limit" in str(line) or "No pids" in str(line)]
-        return f"the engine does not isolate as requested: {wrong[0]}" if wrong else ""
+            about = self.engine.api.info()
+        wrong = next(inspection.differences(said, about, self.engine.machine, limits), "")
+        return wrong and f"the engine does not isolate as requested: {wrong}"
 
     def testbed_bytes(self, limits: Limits) -> int:
         """The size of the tmpfs on `/testbed`; the probe's tree has one page."""
@@ -214,10 +210,9 @@ class DockerBackend:
 
     def _created(self, world: World, limits: Limits, merged: MergedTree, uid: int) -> str:
         """The id of a new container that is not yet started."""
-        accounts, version = self.users.files(self.image, uid), self.engine.api_version
-        plan = container.ContainerPlan(
-            world, limits, self.image, (uid, uid), merged, labels(), self.runtime, version, accounts
-        )
+        engine = container.UsedEngine(self.engine.api_version, self.engine.machine, self.runtime)
+        accounts = self.users.files(self.image, uid)
+        plan = container.ContainerPlan(world, limits, self.image, (uid, uid), merged, engine, labels(), accounts)
         settings = container.settings(plan)
         with translated(self._called):
             return str(patiently(lambda: self.engine.api.create_container(**settings))["Id"])

@@ -1,19 +1,27 @@
 """Builds an image with folders of this machine: a generated Dockerfile that copies and sets variables, and runs
 nothing.
 
-The repository's build already ran, in a sandbox, so no step of `docker build` executes untrusted code.
+The repository's build already ran, in a sandbox, so no step of `docker build` executes untrusted code. A base may bring
+steps of its own, for the engine to run in every build on it: it is refused. The build has no network.
 """
 
 import json
 import tarfile
 import tempfile
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
+
+from docker.errors import APIError, ImageNotFound
+from docker.utils import parse_repository_tag
 
 from selfplay.sandbox.docker.client import Engine, ImageUnusable, translated
 from selfplay.sandbox.docker.image import TREE_LABEL, add_file
+from selfplay.sandbox.docker.image_settings import refuse_triggers
 from selfplay.sandbox.protocol import WORKDIR
+
+NEEDS = "A base needs bash, git and a Python."
 
 
 @dataclass(frozen=True)
@@ -37,24 +45,46 @@ class ImageRecipe:
 
 def build(engine: Engine, recipe: ImageRecipe, tag: str) -> str:
     """Build the image and return its id. Raises `ImageUnusable` with the builder's error."""
+    looked_at = replace(recipe, base=checked_base(engine, recipe.base))
     with tempfile.TemporaryFile() as context:
         with tarfile.open(fileobj=context, mode="w") as tar:
-            add_file(tar, "Dockerfile", recipe.dockerfile().encode())
+            add_file(tar, "Dockerfile", looked_at.dockerfile().encode())
             for number, (_, folder) in enumerate(recipe.folders):
                 tar.add(folder, str(number), filter=as_root)
         context.seek(0)
+        settings = {"custom_context": True, "tag": tag, "rm": True, "forcerm": True, "network_mode": "none"}
         with translated(recipe.base):
-            said = list(
-                engine.api.build(fileobj=context, custom_context=True, tag=tag, rm=True, forcerm=True, decode=True)
-            )
-    errors = [line["error"] for line in said if "error" in line]
+            errors = failures(engine.api.build(fileobj=context, decode=True, **settings))
     if errors:
-        raise ImageUnusable(
-            f"the image cannot be built on {recipe.base!r}: {errors[0].strip()}",
-            f"Is the base there? `docker pull {recipe.base}`; it needs bash, git and a Python.",
-        )
+        raise ImageUnusable(f"the image cannot be built on {recipe.base!r}: {errors[0]}", NEEDS)
     with translated(tag):
         return str(engine.api.inspect_image(tag)["Id"])
+
+
+def checked_base(engine: Engine, base: str) -> str:
+    """The id of the base, which is pulled if the engine lacks it: by its name, another image could be built on than was
+    looked at. Raises `ImageUnusable`."""
+    api = engine.api
+    with translated(base):
+        try:
+            said = api.inspect_image(base)
+        except ImageNotFound:
+            repository, tag = parse_repository_tag(base)
+            try:
+                errors = failures(api.pull(repository, tag or "latest", stream=True, decode=True))
+            except APIError as error:
+                errors = [str(error.explanation or error)]
+            if errors:
+                hint = f"Is the base there? `docker pull {base}`; {NEEDS}"
+                raise ImageUnusable(f"the image cannot be built on {base!r}: {errors[0]}", hint) from None
+            said = api.inspect_image(base)
+    refuse_triggers(said["Config"], base)
+    return str(said["Id"])
+
+
+def failures(lines: Iterable[dict[str, Any]]) -> list[str]:
+    """What went wrong, of the engine's report."""
+    return [str(line["error"]).strip() for line in lines if "error" in line]
 
 
 def as_root(entry: tarfile.TarInfo) -> tarfile.TarInfo:

@@ -167,6 +167,12 @@ def refused(error: APIError, image: str) -> SandboxError:
             f"the engine does not see this machine's files: {last_words(said)}",
             "The engine must run on the same machine as selfplay, and see the same folders.",
         )
+    if "setting rlimit" in said:  # a rootless engine's own are lower
+        return EngineUnavailable(
+            f"the engine may not set a container's resource limits: {said[-300:]}",
+            "Its own are lower than a sandbox's (1 MiB of locked memory, 1024 pending signals, 4096 open files): raise "
+            "them where it is started (`systemctl --user edit docker`: LimitMEMLOCK, LimitSIGPENDING, LimitNOFILE).",
+        )
     if "nknown runtime" in said or ("untime" in said and "not found" in said):
         return EngineUnavailable(f"the engine lacks the runtime: {said}", "Install gVisor and register `runsc`.")
     return SandboxError(f"the Docker engine refused: {said}")

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from docker.types import HostConfig, LogConfig
+from docker.types import HostConfig, LogConfig, Ulimit
 from docker.types import Mount as Bind
 
 from selfplay.sandbox import inside, messages
+from selfplay.sandbox.docker import profile
 from selfplay.sandbox.docker.bootstrap import READER
 from selfplay.sandbox.docker.image import Image
 from selfplay.sandbox.docker.layers import MergedTree
@@ -34,27 +35,38 @@ either."""
 
 
 @dataclass(frozen=True)
+class UsedEngine:
+    """The engine's part: the version of its API, its kind of machine, and the runtime to use (None: its default)."""
+
+    version: str
+    machine: str
+    runtime: str | None = None
+
+
+@dataclass(frozen=True)
 class ContainerPlan:
     """The description of one container. `owner`: the uid and gid inside and outside; `merged`: the tree for `/testbed`;
-    `version`: the engine's API version; `accounts`: files that name the owner inside."""
+    `accounts`: files that name the owner inside."""
 
     world: World
     limits: Limits
     image: Image
     owner: tuple[int, int]
     merged: MergedTree
+    engine: UsedEngine
     labels: dict[str, str]
-    runtime: str | None
-    version: str
     accounts: tuple[Mount, ...] = ()
+
+    @property
+    def largest_file(self) -> int:
+        """Bytes of the largest file that may be written inside."""
+        return self.limits.disk_bytes + self.merged.disk_bytes
 
 
 def settings(plan: ContainerPlan) -> dict[str, Any]:
     """The arguments of `create_container`."""
-    limits = plan.limits
-    largest_file = limits.disk_bytes + plan.merged.disk_bytes
     # The control group limits everything else; the agent never rests.
-    agent = messages.SETTINGS.pack(0, largest_file, 0, 0, 0, descriptors(plan.owner[0]))
+    agent = messages.SETTINGS.pack(0, plan.largest_file, 0, 0, 0, descriptors(plan.owner[0]))
     return {
         "image": plan.image.name,
         "entrypoint": [plan.image.python, "-I", "-S", "-B", "-c", READER, agent.hex(), messages.FRESH],
@@ -74,8 +86,9 @@ def host(plan: ContainerPlan) -> HostConfig:
     """The isolating part of the settings."""
     limits = plan.limits
     memory = limits.memory_bytes + plan.merged.disk_bytes
+    ceilings = profile.ulimits(plan.largest_file, descriptors(plan.owner[0]))
     made = HostConfig(
-        version=plan.version,
+        version=plan.engine.version,
         network_mode="none",
         mem_limit=memory,
         memswap_limit=memory,
@@ -84,12 +97,13 @@ def host(plan: ContainerPlan) -> HostConfig:
         read_only=True,
         tmpfs=volumes(plan) | writable(plan),
         cap_drop=["ALL"],
-        security_opt=["no-new-privileges"],
+        security_opt=list(profile.security(plan.engine.machine)),
+        ulimits=[Ulimit(name=name, soft=most, hard=most) for name, most in ceilings.items()],
         ipc_mode="private",
         mounts=[bind(mount) for mount in (*plan.image.mounts, HOSTS, *plan.accounts, *plan.world.mounts)],
         log_config=LogConfig(type="none"),
         auto_remove=True,
-        runtime=plan.runtime,
+        runtime=plan.engine.runtime,
     )
     made["MaskedPaths"] = list(MASKED)
     return made

@@ -6,37 +6,33 @@ results with both backends. The engine must see this machine's files. A user's i
 programs, needs bash and a Python, and can be shared by the nodes of a cluster.
 """
 
+import contextlib
 import hashlib
 import io
 import tarfile
-import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
-from docker.errors import NotFound
-
 from selfplay.sandbox import inside
+from selfplay.sandbox.docker import image_files
 from selfplay.sandbox.docker.client import Engine, ImageUnusable, patiently, translated
+from selfplay.sandbox.docker.image_settings import volumes
 from selfplay.sandbox.docker.labels import labels
 from selfplay.sandbox.kill_detection import believed_here
 from selfplay.sandbox.programs import find_interpreter
 from selfplay.sandbox.protocol import WORKDIR, Mount, Sandbox
 
 SYSTEM, ADOPTED = "selfplay-system", "selfplay-adopted"
-ADOPTION = 2
+ADOPTION = 3
 """Raised when the adoption of images changes, so that older adopted images are not used."""
 PASSWD = b"sandbox:x:%%(uid)d:%%(gid)d:sandbox:%s:/bin/bash\n" % inside.HOME.encode()
 GROUP = b"sandbox:x:%(gid)d:\n"
-LARGEST_TEXT = 1 << 20
-LARGEST_COPY = 5 << 30
 NEEDED = ("bash", "sh", "git", "python3")
 TREE_LABEL = "selfplay.tree"
 USUAL = (WORKDIR, "/app", "/workspace", "/repo", "/src", "/code")
-GO_MODE_DIR = 1 << 31
 FOLDERS = ("usr", "etc", "proc", "dev", "sys", "tmp", "home", inside.HOME.strip("/"), WORKDIR.strip("/"))
 
 
@@ -61,34 +57,35 @@ def named(engine: Engine, name: str, owner: tuple[int, int]) -> Image:
     """
     with translated(name):
         said = patiently(lambda: engine.api.inspect_image(name))
-        return adopted(engine, said, owner, place="")
+        return adopted(engine, said, owner, "", name)
 
 
 def hidden(engine: Engine, image: Image, place: str, owner: tuple[int, int]) -> Image:
     """The image with a link to `/testbed` in place of its source, so that no sandbox sees the original there."""
     with translated(image.name):
-        return adopted(engine, engine.api.inspect_image(image.id), owner, place)
+        return adopted(engine, engine.api.inspect_image(image.id), owner, place, image.name)
 
 
-def adopted(engine: Engine, said: dict[str, Any], owner: tuple[int, int], place: str) -> Image:
-    """The image of this engine's answer, adopted once and later found by name."""
+def adopted(engine: Engine, said: dict[str, Any], owner: tuple[int, int], place: str, name: str) -> Image:
+    """The image of this engine's answer, adopted once and later found by a name of ours. `name`: what the user calls
+    it."""
+    kept = volumes(said["Config"], name)
     tag = hashlib.sha256(f"{said['Id']} {owner} {place} {ADOPTION}".encode()).hexdigest()[:12]
     if not engine.api.images(f"{ADOPTED}:{tag}"):
-        adopt(engine, said["Id"], tag, owner, place)
+        adopt(engine, said["Id"], tag, owner, place, kept)
     variables = dict(entry.split("=", 1) for entry in said["Config"].get("Env") or () if "=" in entry)
-    volumes = tuple(place.rstrip("/") for place in sorted(said["Config"].get("Volumes") or ()))
-    return Image(f"{ADOPTED}:{tag}", said["Id"], "python3", ours=False, env=variables, volumes=volumes)
+    return Image(f"{ADOPTED}:{tag}", said["Id"], "python3", ours=False, env=variables, volumes=kept)
 
 
-def adopt(engine: Engine, id: str, tag: str, owner: tuple[int, int], place: str) -> None:
+def adopt(engine: Engine, id: str, tag: str, owner: tuple[int, int], place: str, kept: tuple[str, ...]) -> None:
     """Commit the image with the sandbox's user in its `/etc/passwd` (many programs look up their user's name) and a
     link at `place`. Nothing in the image runs for that: the container is created, but never started."""
     api = engine.api
-    with unstarted(engine, id) as container:
+    with unstarted(engine, id, kept) as container:
         buffer = io.BytesIO()
         with tarfile.open(fileobj=buffer, mode="w") as tar:
             for name, line in (("passwd", PASSWD), ("group", GROUP)):
-                data = text_file(api, container, f"/etc/{name}")
+                data = image_files.text_file(api, container, f"/etc/{name}")
                 add_file(tar, f"etc/{name}", data.rstrip(b"\n") + b"\n" + line % {b"uid": owner[0], b"gid": owner[1]})
             if place:
                 link = member(place.strip("/"), tarfile.SYMTYPE, 0o777)
@@ -99,10 +96,12 @@ def adopt(engine: Engine, id: str, tag: str, owner: tuple[int, int], place: str)
         api.commit(container, repository=ADOPTED, tag=tag, changes=[f"LABEL {ADOPTED}={id} {nobodys}"])
 
 
-@contextmanager
-def unstarted(engine: Engine, id: str) -> Iterator[str]:
-    """A container of the image that is never started; removed when the context ends, or by the next supervisor."""
-    container = engine.api.create_container(id, ["/none"], labels=labels())["Id"]
+@contextlib.contextmanager
+def unstarted(engine: Engine, id: str, kept: tuple[str, ...] = ()) -> Iterator[str]:
+    """A container of the image that is never started; removed when the context ends, or by the next supervisor. `kept`:
+    the image's volumes, of which the engine would copy each to the host's disk, although nothing reads the copy."""
+    nowhere = engine.api.create_host_config(tmpfs=dict.fromkeys(kept, "ro"))
+    container = engine.api.create_container(id, ["/none"], labels=labels(), host_config=nowhere)["Id"]
     try:
         yield container
     finally:
@@ -119,43 +118,14 @@ def source_places(engine: Engine, image: Image) -> tuple[str, ...]:
 
 def copy_out(engine: Engine, image: Image, place: str) -> IO[bytes] | None:
     """A folder of the image as a tar archive in a temporary file; None if it has no such folder."""
-    with translated(image.name), unstarted(engine, image.id) as container:
-        try:
-            pieces, about = engine.api.get_archive(container, place)
-        except NotFound:
-            return None
-        if not about["mode"] & GO_MODE_DIR:
-            return None
-        archive = tempfile.TemporaryFile()  # noqa: SIM115 - the caller closes it
-        for piece in pieces:
-            archive.write(piece)
-            if archive.tell() > LARGEST_COPY:
-                archive.close()
-                raise ImageUnusable(
-                    f"{place} of the image is larger than {LARGEST_COPY} bytes", "Name a smaller folder."
-                )
-    archive.seek(0)
-    return archive
+    with translated(image.name), unstarted(engine, image.id, image.volumes) as container:
+        return image_files.folder(engine.api, container, place)
 
 
 def account_files(engine: Engine, image: Image) -> dict[str, bytes]:
     """The image's `passwd` and `group`."""
-    with translated(image.name), unstarted(engine, image.id if image.ours else image.name) as container:
-        return {name: text_file(engine.api, container, f"/etc/{name}") for name in ("passwd", "group")}
-
-
-def text_file(api: Any, container: str, path: str) -> bytes:
-    """A small file of a container that was never started; empty if it is not a regular file or does not exist."""
-    try:
-        pieces, about = api.get_archive(container, path)
-    except NotFound:
-        return b""
-    if about["size"] > LARGEST_TEXT:
-        return b""
-    with tarfile.open(fileobj=io.BytesIO(b"".join(pieces))) as tar:
-        first = tar.next()
-        stream = tar.extractfile(first) if first is not None and first.isreg() else None
-        return stream.read() if stream is not None else b""
+    with translated(image.name), unstarted(engine, image.id if image.ours else image.name, image.volumes) as container:
+        return {name: image_files.text_file(engine.api, container, f"/etc/{name}") for name in ("passwd", "group")}
 
 
 def system(engine: Engine, owner: tuple[int, int]) -> Image:
