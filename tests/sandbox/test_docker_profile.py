@@ -31,6 +31,7 @@ VALUES = {
     "socket": [(family, 1) for family in (*range(70), UPPER | 40, UPPER | 1, 2**31, 2**32 - 1)],
     "socketpair": [(family, 1) for family in range(70)],
     "ioctl": [(0, request | upper) for request in (*range(0x5400, 0x5430), 0, 2**32 - 1) for upper in (0, UPPER)],
+    "fcntl": [(3, how | upper) for how in (*range(20), *range(1020, 1040), 2**32 - 1) for upper in (0, UPPER)],
     "setsockopt": [(3, level | upper, option | upper) for level in (0, 1, 2, 3, 41, 2**31, 2**32 - 1)
                    for option in (*range(80), 2**32 - 1) for upper in (0, UPPER)],
     "clone": [(17 | flags, 0) for flags in (0, 0x3D0F00, *(1 << bit for bit in range(33)), NAMESPACE_FLAGS)],
