@@ -96,8 +96,12 @@ def test_the_command_handles_it(monkeypatch: pytest.MonkeyPatch) -> None:
     before = signal.getsignal(signal.SIGTERM)
     monkeypatch.setattr(cli, "app", lambda: None)
     monkeypatch.setattr(sys, "unraisablehook", sys.unraisablehook)
+    monkeypatch.setenv(
+        "PYTHONSAFEPATH", ""
+    )  # set again afterwards: programs of other tests import from where they stand
     try:
         cli.main()
+        assert os.environ["PYTHONSAFEPATH"] == "1", "no child of a library imports from the user's folder"
         assert signal.getsignal(signal.SIGTERM) is end_as_by_interrupt
     finally:
         signal.signal(signal.SIGTERM, before)

@@ -1,13 +1,13 @@
 """The Pythons of a stranger's image: few are asked, under plain names, and all within one time."""
 
 import json
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from selfplay.repository.building import interpreters
 from selfplay.repository.building.interpreters import INSIDE_SECONDS, MOST_INSIDE, found_inside
+from selfplay.sandbox import Completed
 
 
 class Image:
@@ -25,13 +25,17 @@ class Image:
 
     def __exit__(self, *_: object) -> None: ...
 
-    def run(self, command: str | list[str], *, timeout: float) -> SimpleNamespace:
+    def run(self, command: str | list[str], *, timeout: float) -> Completed:
         if isinstance(command, str):
-            return SimpleNamespace(stdout="\n".join(self.listed).encode(), exit_code=0, timed_out=False)
+            return _done("\n".join(self.listed))
         self.asked.append(command[0])
         self.now += min(self.seconds, timeout)
         version = f"3.{len(self.asked)}.0"
-        return SimpleNamespace(stdout=json.dumps([version, "/usr", command[0]]).encode(), exit_code=0, timed_out=False)
+        return _done(json.dumps([version, "/usr", command[0]]))
+
+
+def _done(said: str) -> Completed:
+    return Completed(0, said.encode(), b"", timed_out=False, truncated=False, seconds=0.0, cpu_seconds=0.0)
 
 
 def asked(image: Image) -> list[str]:
