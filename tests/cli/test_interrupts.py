@@ -1,5 +1,6 @@
 """SIGTERM, which a scheduler or a container that stops sends, ends a command as Ctrl-C does; none is swallowed."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -96,9 +97,7 @@ def test_the_command_handles_it(monkeypatch: pytest.MonkeyPatch) -> None:
     before = signal.getsignal(signal.SIGTERM)
     monkeypatch.setattr(cli, "app", lambda: None)
     monkeypatch.setattr(sys, "unraisablehook", sys.unraisablehook)
-    monkeypatch.setenv(
-        "PYTHONSAFEPATH", ""
-    )  # set again afterwards: programs of other tests import from where they stand
+    monkeypatch.setenv("PYTHONSAFEPATH", "")  # as it was, for other tests
     try:
         cli.main()
         assert os.environ["PYTHONSAFEPATH"] == "1", "no child of a library imports from the user's folder"

@@ -1,6 +1,7 @@
 """The Pythons of a stranger's image: few are asked, under plain names, and all within one time."""
 
 import json
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
