@@ -1,4 +1,12 @@
-"""`python -m selfplay`: the command without its script."""
+"""`python -m selfplay`: the command without its script.
+
+Python puts the current folder first in the path then, and it may be a stranger's checkout: its `typer.py` would run.
+"""
+
+import sys
+
+if not sys.flags.safe_path:
+    del sys.path[0]
 
 from selfplay.cli import main
 

@@ -7,6 +7,7 @@ it costs to run.
 """
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final, TypedDict
 
@@ -49,10 +50,20 @@ def why_no_model(model: str | Path) -> str:
             return ""
         if (folder / "adapter_config.json").exists():
             return "it holds an adapter, which names its model; merge the two"
+        if not (folder / "config.json").exists() and (folder / "params.json").is_file():  # Mistral's own form
+            return ""
         settings = model_settings(folder)
     except UntrustedDataError as error:
         return error.message
-    parts = [settings, *(one for one in settings.values() if isinstance(one, dict))]
-    kernels = [str(value) for part in parts for key, value in part.items() if key.endswith("attn_implementation")]
-    named = next((one for one in kernels if "/" in one), "")
+    if "speculators_config" in settings:
+        return "its config.json names another model to load, to speculate for"
+    named = next((one for one in _kernels(settings) if "/" in one), "")
     return f"its config.json names a kernel to fetch and run, {named[:100]}" if named else ""
+
+
+def _kernels(value: Any) -> Iterator[str]:
+    """What settings, however deep, say of how attention is computed."""
+    if isinstance(value, dict):
+        yield from (str(one) for key, one in value.items() if key.endswith("attn_implementation"))
+    for one in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from _kernels(one)

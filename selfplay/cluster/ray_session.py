@@ -82,7 +82,7 @@ def _init(address: str, **options: Any) -> None:
 def _nowhere() -> Iterator[None]:
     """Stand in `/`. Every worker of Ray imports first from where its driver stood, and begins where Ray was started: a
     checkout's module would run on every node."""
-    here = os.open(".", os.O_RDONLY | os.O_DIRECTORY)
+    here = os.open(".", os.O_PATH | os.O_DIRECTORY)
     try:
         os.chdir("/")
         yield

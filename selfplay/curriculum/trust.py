@@ -36,8 +36,8 @@ WANTS = {
     "hosts": "this run wants its build to reach hosts besides the package indexes",
     "source": "the tree this run was made on would be fetched",
 }
-MOST_SHOWN, MOST_LINES = 4_000, 40
-"""Characters, and lines: what is above the screen is not seen above a question."""
+MOST_SHOWN, MOST_ROWS, COLUMNS = 4_000, 40, 80
+"""Characters, and rows of so many: what is above the screen is not seen above a question."""
 _BLANKS, MOST_BLANKS, MOST_EMPTY = re.compile(r"\s{3,}+"), 8, 2
 """Blanks and empty lines, together; of each so many are shown as they are."""
 _BLANK_SIGNS = frozenset("\u115f\u1160\u2800\u3164\uffa0")
@@ -63,7 +63,8 @@ class Wish:
     @property
     def shown_whole(self) -> bool:
         """Whether the question holds all of it, so that a yes means what is run."""
-        return len(self._spelled) <= MOST_SHOWN and self._spelled.count("\n") < MOST_LINES
+        rows = sum(1 + len(line) // COLUMNS for line in self._spelled.split("\n"))
+        return rows <= MOST_ROWS
 
     @property
     def _spelled(self) -> str:

@@ -63,7 +63,7 @@ class Client:
         try:
             found = _address(path)
             return cls(int(found["port"]), str(found["token"]), **more)
-        except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        except (OSError, ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
             raise NotServed(
                 f"{path} cannot be read: {in_words(error)}", "Start `selfplay serve-env SOURCE --out RUN`."
             ) from error
@@ -76,7 +76,10 @@ class Client:
     def begin(self, role: RoleName, task: str) -> "RemoteEpisode":
         """A new episode. Raises `EnvironmentRefused`: `NoTask`, or `Busy` if no session is free in time."""
         answer = self._ask("POST", "sessions", {"role": role, "task": task, "wait": float(self.wait)}, self.wait)
-        return RemoteEpisode(self, answer["session"], answer["group"], RemoteStep(answer["messages"], answer["result"]))
+        step, session, group = _step(answer), answer.get("session"), answer.get("group")
+        if not isinstance(session, str) or not isinstance(group, str):
+            raise _strange(answer)
+        return RemoteEpisode(self, session, group, step)
 
     def credit(self, bug: str) -> dict[str, Any]:
         """The injector's credit for the bug from the attempts at it so far: `solved`, `attempts`, `reward`."""
@@ -127,7 +130,7 @@ class RemoteEpisode:
             self.client._ask("DELETE", f"sessions/{self.session}")
 
     def _take(self, answer: dict[str, Any]) -> RemoteStep:
-        self.step = RemoteStep(answer["messages"], answer["result"])
+        self.step = _step(answer)
         return self.step
 
 
@@ -138,6 +141,17 @@ def _address(path: Path) -> dict[str, Any]:
             raise ValueError("it is not a regular file")
         found: dict[str, Any] = json.loads(file.read(MOST_ADDRESS))
         return found
+
+
+def _step(answer: Any) -> RemoteStep:
+    """What the server answers to a message. Raises `NotServed` if it is none of ours."""
+    if isinstance(answer, dict) and isinstance(answer.get("messages"), list) and "result" in answer:
+        return RemoteStep(answer["messages"], answer["result"])
+    raise _strange(answer)
+
+
+def _strange(answer: Any) -> NotServed:
+    return NotServed(f"the server answers {str(answer)[:200]!r}", "Is it a server of selfplay?")
 
 
 def _refusal(error: urllib.error.HTTPError) -> SelfplayError:

@@ -39,7 +39,8 @@ class BubblewrapSandbox(LiveSandbox):
             self._memory_kills = self.group.memory_kills()
 
     def _over_memory(self) -> bool:
-        return self.group is not None and self.group.memory_kills() > self._memory_kills
+        group = self.group
+        return group is not None and group.memory_kills() > self._memory_kills and group.met_memory_limit()
 
     def _kill(self) -> None:
         with contextlib.suppress(ProcessLookupError):

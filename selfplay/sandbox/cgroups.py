@@ -7,14 +7,14 @@ process is alive.
 """
 
 import itertools
+from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 
 from selfplay.errors import in_words
 from selfplay.sandbox.cgroup_places import AGENTS, CONTROLLERS, enable, make_agents, mounts, remove, usable
 from selfplay.sandbox.owners import marked
-from selfplay.sandbox.protocol import Limits, SandboxError
+from selfplay.sandbox.protocol import MIB, Limits, SandboxError
 
 PERIOD_US = 100_000
 INSTANCES = itertools.count()
@@ -116,19 +116,23 @@ class ControlGroup:
         return any(str(pid) in (folder / "cgroup.procs").read_text().split() for folder in self.folders)
 
     def memory_kills(self) -> int:
-        """How often the kernel has killed a process of the group for its memory; 0 if it does not count."""
-        for file in self._counts:
-            try:
-                with open(file, encoding="ascii") as lines:  # noqa: PTH123 - before each command
-                    return next((int(line.split()[1]) for line in lines if line.startswith("oom_kill ")), 0)
-            except OSError:
-                continue
-        return 0
+        """How often the kernel has killed a process of the group for want of memory, its own or the machine's; 0 if it
+        does not count."""
+        return self._number("memory.events", "oom_kill ") or self._number("memory.oom_control", "oom_kill ")
 
-    @cached_property
-    def _counts(self) -> tuple[str, ...]:
-        names = ("memory.events", "memory.oom_control")
-        return tuple(str(folder / name) for folder in self.folders for name in names if (folder / name).exists())
+    def met_memory_limit(self) -> bool:
+        """Whether the group has ever met its own limit: a machine or a group around it without memory kills, too."""
+        if self._number("memory.events", "oom "):
+            return True
+        most, limit = (self._number(f"memory.{name}_in_bytes") for name in ("max_usage", "limit"))
+        return bool(limit) and most + MIB > limit
+
+    def _number(self, file: str, before: str = "") -> int:
+        """The number behind these words in a file of the group; 0 if there is none."""
+        for folder in self.folders:
+            with suppress(OSError), open(f"{folder}/{file}", encoding="ascii") as lines:  # noqa: PTH123 - each command
+                return next((int(line[len(before) :]) for line in lines if line.startswith(before)), 0)
+        return 0
 
     def close(self) -> None:
         """Remove the group. Its processes are dead, but the kernel may take a moment to notice."""

@@ -113,6 +113,19 @@ def unless_agent(user: int) -> list[bytes]:
     ]
 
 
+def only_oneself(user: int) -> list[bytes]:
+    """Allow `which, who` arguments that mean the caller or its group: of a thread's priority for a disk, which later
+    commands would inherit, nobody can be asked."""
+    return [
+        instruction(LOAD, ARGUMENTS[0]),
+        instruction(JUMP_EQUAL, user, 2, 0),
+        instruction(LOAD, ARGUMENTS[1]),
+        instruction(JUMP_EQUAL, 0, 1, 0),
+        refuse(errno.EPERM),
+        instruction(RETURN, ALLOW),
+    ]
+
+
 def by_rule(rule: ArgumentRule) -> list[bytes]:
     """The instructions of one of `RULES`."""
     offset = ARGUMENTS[rule.argument]
@@ -158,7 +171,7 @@ def program(machine_name: str | None = None) -> bytes:
         # Only the limits of the calling process: those of pid 1 are set once, from outside.
         *on_call(call["prlimit64"], unless_argument(ARGUMENTS[0], (0,), errno.EPERM)),
         *on_call(call["setpriority"], unless_agent(PRIO_USER)),
-        *on_call(call["ioprio_set"], unless_agent(IOPRIO_WHO_USER)),
+        *on_call(call["ioprio_set"], only_oneself(IOPRIO_WHO_USER)),
     ]
     for name_of_call, rule in RULES.items():
         lines += on_call(call[name_of_call], by_rule(rule))

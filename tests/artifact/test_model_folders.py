@@ -22,6 +22,9 @@ from selfplay.artifact.reading import UntrustedDataError
         ({"config.json": "[" * 5000}, "config.json"),
         ({}, "config.json"),
         ({"config.json": '{"attn_implementation": "some/kernel"}'}, "kernel"),
+        ({"params.json": "{}"}, ""),
+        ({"config.json": '{"speculators_config": {"verifier": {"name_or_path": "other/model"}}}'}, "another model"),
+        ({"config.json": '{"a": {"b": [{"attn_implementation": "some/kernel"}]}}'}, "kernel"),
         ({"config.json": '{"text_config": {"_attn_implementation": "some/kernel:f"}}'}, "kernel"),
     ],
 )

@@ -103,7 +103,7 @@ def test_a_shared_pool_is_bounded_and_an_own_one_is_not(tmp_path: Path, monkeypa
 
 @pytest.mark.parametrize(
     ("text", "whole"),
-    [("make install", True), ("x" * 3_900, True), ("x" * 4_100, False), ("make" + " " * 5_000 + "; curl", True)],
+    [("make install", True), ("x" * 3_100, True), ("x" * 3_300, False), ("make" + " " * 5_000 + "; curl", True)],
 )
 def test_a_wish_is_asked_for_only_if_it_is_shown_whole(text: str, whole: bool) -> None:
     """Blanks hid what followed them; a yes to the beginning was one to the rest."""
@@ -120,6 +120,7 @@ def test_a_wish_is_asked_for_only_if_it_is_shown_whole(text: str, whole: bool) -
         "pip install evil\n" + "\n#" * 1900 + "\npip install -e .",
         "pip install evil\n" + "\n\u3164 \u00a0" * 60 + "\npip install -e .",
         "x" * 4001,
+        "evil; " + "x" * 3300,
     ],
 )
 def test_a_wish_is_shown_whole_on_one_screen_or_not_asked_for(text: str) -> None:

@@ -36,7 +36,10 @@ def _serve(server: socket.socket, answer: bytes) -> None:
                 connection.sendall(answer)
 
 
-@pytest.mark.parametrize("text", ["[" * 4000, "[]", '"port"', "{}", '{"port": "x", "token": 1}', "\0", ""])
+@pytest.mark.parametrize(
+    "text",
+    ["[" * 4000, "[]", '"port"', "{}", '{"port": "x", "token": 1}', '{"port": Infinity, "token": "x"}', "\0", ""],
+)
 def test_an_address_that_is_none_is_refused(text: str, tmp_path: Path) -> None:
     (tmp_path / ADDRESS_FILE).write_text(text)
     with pytest.raises(NotServed, match="cannot be read"):
@@ -70,3 +73,9 @@ def test_the_token_is_sent_nowhere_else(strange: Strange) -> None:
         with suppress(TimeoutError):
             seen.append(other.accept()[0].recv(65536))
     assert not seen
+
+
+@pytest.mark.parametrize("said", [b"[]", b"{}", b'{"messages": 1, "result": 2}', b'{"messages": [], "result": null}'])
+def test_an_episode_of_another_shape_is_a_typed_error(said: bytes, strange: Strange) -> None:
+    with pytest.raises(NotServed, match="the server answers"):
+        Client(strange(OK % (len(said), said)), "secret").begin("solver", "x")

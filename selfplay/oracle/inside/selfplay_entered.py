@@ -90,7 +90,7 @@ class SelfplayEntered(SelfplayCalls, SelfplayInputs):
         if self.before is not None:
             (handler, left, every, since), self.before = self.before, None
             signal.setitimer(signal.ITIMER_REAL, 0)
-            signal.signal(signal.SIGALRM, handler)
+            signal.signal(signal.SIGALRM, signal.SIG_DFL if handler is None else handler)
             if left:
                 signal.setitimer(signal.ITIMER_REAL, max(0.001, left + since - time.monotonic()), every)
 

@@ -11,7 +11,7 @@ import stat
 import sys
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import IO, cast
@@ -33,13 +33,22 @@ READABLE = "Make its files readable for all, or name a part of it."
 
 
 def copied(
-    mounts: Sequence[Mount], whose: int, work: Path, owner: tuple[int, int], shown: str, seconds: float
+    mounts: Sequence[Mount],
+    whose: int,
+    work: Path,
+    owner: tuple[int, int],
+    shown: str,
+    seconds: float,
+    *,
+    skipped: Collection[str] = (),
 ) -> tuple[Mount, ...]:
     """The mounts, replaced by copies that belong to `owner`: regular files, folders and inner links. Raises
     `SourceError`; if they are too large, before anything is written. Also for a file that has another name elsewhere,
     which a copy would not show.
 
-    `whose`: the uid that owned the mounted folders when they were located; if it is root, each mount's own owner."""
+    `whose`: the uid that owned the mounted folders when they were located; if it is root, each mount's own owner.
+    `skipped`: names of folders of which nothing is taken, where files may have names elsewhere: an environment is often
+    linked from a cache."""
     deadline = time.monotonic() + seconds
     try:
         measure((mount.source for mount in mounts), BOUNDS, deadline)
@@ -48,7 +57,7 @@ def copied(
             target = work / f"copy-of{mount.target.replace('/', '-')}"
             left = left.less(_copy(mount.source, whose, target, left, owner, deadline))
             made.append(replace(mount, source=target if mount.source.is_dir() else target / mount.source.name))
-        _refuse_hard_links(mounts)
+        _refuse_hard_links(mounts, skipped)
     except TooLarge as error:
         raise SourceError(
             f"{shown} has files that only root can read, and cannot be copied: {error}", READABLE
@@ -77,12 +86,12 @@ def measure(folders: Iterable[Path], bounds: StreamBounds, deadline: float) -> N
                 raise TimeoutError
 
 
-def _refuse_hard_links(mounts: Sequence[Mount]) -> None:
+def _refuse_hard_links(mounts: Sequence[Mount], skipped: Collection[str]) -> None:
     names = SeenNames()
     for mount in mounts:
         for path, status in _statuses(mount.source):
             inside = f"{mount.target}/{os.fsdecode(path)}".rstrip("/")
-            if not is_object(inside):
+            if not is_object(inside) and not any(part.lower() in skipped for part in inside.split("/")):
                 names.add(inside.split("/", 2)[-1], status)
     names.refuse()
 

@@ -14,6 +14,7 @@ from selfplay.repository.errors import SourceError
 from selfplay.repository.fetching.copying import RUN_SECONDS, SOURCE_SECONDS, copied
 from selfplay.repository.fetching.find_repository import RepositoryPlace, at_url, locate
 from selfplay.repository.fetching.gitdir import GitDir
+from selfplay.repository.fetching.local import CACHES
 from selfplay.repository.fetching.nobody import as_nobody
 from selfplay.repository.fetching.quarantine import Quarantine, quarantine
 from selfplay.repository.fetching.reading import FETCHED, LAYER, SOURCE, ReadOrder, SourceFound
@@ -138,7 +139,9 @@ def opened(task: FetchTask, backend: Backend, work: Path) -> Iterator[tuple[Sour
             return
         closed = found
     seconds = RUN_SECONDS if task.order.kind == "tree" else SOURCE_SECONDS
-    mounts = copied(task.mounts, task.whose, work, backend.owner(), f"{task.order.shown} ({closed})", seconds)
+    mounts = copied(
+        task.mounts, task.whose, work, backend.owner(), f"{task.order.shown} ({closed})", seconds, skipped=CACHES
+    )
     task = replace(task, mounts=mounts, order=replace(task.order, closed=False))
     with _started(task, backend) as inside:
         found = _asked(inside, task, backend)
