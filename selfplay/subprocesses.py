@@ -62,6 +62,8 @@ def safe_path() -> None:
     """What starts in the user's folder through a library (vLLM's `python -m`, a child of multiprocessing) imports
     nothing from there either: a module of a checkout would run."""
     os.environ["PYTHONSAFEPATH"] = "1"
+    if given := os.environ.get("PYTHONPATH"):  # of `$PYTHONPATH:/x` the first part, if empty, is the current folder
+        os.environ["PYTHONPATH"] = os.pathsep.join(one for one in given.split(os.pathsep) if one.startswith("/"))
 
 
 def stand(folder: str) -> None:

@@ -15,7 +15,7 @@ from selfplay.artifact.reading import UntrustedDataError, read_named
 from selfplay.untrusted_json import AnswerError, json_value
 from selfplay.user_paths import expanded
 
-MOST_CONFIG: Final = 1 << 20
+MOST_CONFIG: Final = 16 << 20
 """Bytes of a model's `config.json`."""
 _NO_NUMBER = re.compile(rb"(?<=[\s,:\[])-?(?:Infinity|NaN)(?=[\s,\]}])")
 

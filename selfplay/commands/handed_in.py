@@ -13,6 +13,7 @@ from selfplay.oracle.errors import PredictionError
 from selfplay.oracle.world import SolverWorld, open_world, prediction_of
 from selfplay.plain_text import encode
 from selfplay.repository.fetching.copying import copied
+from selfplay.repository.fetching.local import CACHES
 from selfplay.rollout.ready_bug import make_ready
 from selfplay.sandbox import WORKDIR, Backend, Mount
 from selfplay.sandbox.owners import scratch
@@ -35,7 +36,7 @@ def handed_in(folder: Path, out: Path, backend: Backend, *, trust: bool = False)
         task = make_ready(folder, prepared_for(folder, bug, backend, trust=trust)).task
         with scratch() as place:
             place.chmod(0o711)
-            mounts = copied((Mount(tree, HANDED),), 0, place, backend.owner(), str(tree), COPY_SECONDS)
+            mounts = copied((Mount(tree, HANDED),), 0, place, backend.owner(), str(tree), COPY_SECONDS, skipped=CACHES)
             shown = replace(task, world=replace(task.world, mounts=(*task.world.mounts, *mounts)))
             with open_world(backend, shown) as world:
                 _replace(world, tree)

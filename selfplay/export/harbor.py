@@ -10,6 +10,7 @@ from selfplay.export.columns import EXTRA, IMAGES, Kind, Row, extra, images, rep
 from selfplay.export.evaluation import bundle, seconds
 from selfplay.export.names import image_name, test_names
 from selfplay.export.pools import PoolBug
+from selfplay.plain_text import well_formed
 
 TASKS = "tasks"
 COLUMNS: Mapping[str, Kind] = {
@@ -73,7 +74,7 @@ def files(one: PoolBug, statement: str) -> dict[str, bytes]:
 
 def toml_text(text: str) -> str:
     """A TOML string: as JSON writes it, but for letters beyond U+FFFF, which JSON writes as two, and for DEL."""
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return json.dumps(well_formed(text), ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def task_toml(one: PoolBug) -> str:

@@ -35,8 +35,9 @@ def check_cache(cache: Path) -> None:
     them without their path. Raises `CacheError` if it cannot be created or written to."""
     try:
         cache.mkdir(0o700, parents=True, exist_ok=True)
-        if cache == default_cache() and VARIABLE not in os.environ and cache.stat().st_uid == os.geteuid():
-            cache.chmod(0o700)  # one of an earlier version
+        known = cache.stat()
+        if not os.environ.get(VARIABLE) and known.st_uid == os.geteuid() and not known.st_mode & 0o022:
+            cache.chmod(0o700)  # one of an earlier version; others may write to it only if somebody said so
         with tempfile.TemporaryFile(dir=cache):
             pass
     except OSError as error:

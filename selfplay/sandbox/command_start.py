@@ -114,7 +114,7 @@ class Starter:
     has changed its priority: the filter protects process 1 alone, and all later commands would inherit that."""
 
     def __init__(self, doors: "tuple[int, ...]") -> None:
-        self.doors, self.usual = doors, standing()
+        self.doors, self.usual = doors, standing()  # of the last command's start: the user may change it from outside
         self.asked, self.done = _thread.allocate_lock(), _thread.allocate_lock()
         self.begun = False
         self.request: tuple[list[bytes], dict[bytes, bytes], tuple[int, ...]] | None = None
@@ -127,16 +127,16 @@ class Starter:
             self.done.acquire()
             _thread.start_new_thread(self.serve, ())
             self.begun = True
-        self.request = argv, env, ends
+        self.request, self.usual = (argv, env, ends), standing()
         self.asked.release()
         self.done.acquire()
-        while self.answer is None:
+        if self.answer is None:
             _thread.start_new_thread(self.serve, ())  # as this thread stands, which no command can change
             self.asked.release()
             self.done.acquire()
-        if isinstance(self.answer, OSError):
-            raise self.answer
-        return self.answer
+        if isinstance(self.answer, int):
+            return self.answer
+        raise self.answer or OSError("a command cannot be started as this process stands")
 
     def serve(self) -> None:
         """Enter the groups, and start the requested commands; without an answer if a command changed this thread."""

@@ -42,7 +42,7 @@ FAMILIES = (socket.AF_UNIX, socket.AF_INET, socket.AF_INET6, socket.AF_NETLINK)
 X32 = 0x40000000
 AGENT = 1  # its process number inside
 PRIO_USER, IOPRIO_WHO_USER = 2, 3
-SCHEDULING = ("sched_setaffinity", "sched_setattr", "sched_setparam", "sched_setscheduler")
+SCHEDULING = ("sched_setaffinity", "sched_setparam", "sched_setscheduler")
 
 
 @dataclass(frozen=True)
@@ -175,6 +175,8 @@ def program(machine_name: str | None = None) -> bytes:
     ]
     for name_of_call, rule in RULES.items():
         lines += on_call(call[name_of_call], by_rule(rule))
+    # Of oneself alone: a slice cannot be asked for, and later commands would inherit the starter's.
+    lines += on_call(call["sched_setattr"], unless_argument(ARGUMENTS[0], (0,), errno.EPERM))
     for name_of_call in SCHEDULING:
         lines += on_call(call[name_of_call], if_argument(ARGUMENTS[0], (AGENT,), errno.EPERM))
     for number in system_calls.numbers(system_calls.DENIED, name).values():

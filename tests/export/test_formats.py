@@ -21,3 +21,4 @@ def test_a_tool_grades_the_log_of_what_has_a_script() -> None:
 def test_any_text_is_a_string_of_toml(text: str) -> None:
     """A licence is a stranger's text: as JSON a letter beyond U+FFFF is two halves, which TOML refuses."""
     assert tomllib.loads(f"x = {toml_text(text)}") == {"x": text}
+    assert tomllib.loads(f"x = {toml_text(text + chr(0xD83D))}")["x"].startswith(text), "half a letter"

@@ -174,3 +174,16 @@ def test_no_lease_holds_a_file_that_others_open(sandbox: Sandbox, backend: Backe
     )
     said = sandbox.run([backend.python, "-S", "-c", code], timeout=20)
     assert said.stdout.split() == [b"refused"] * 4, said.text
+
+
+@pytest.mark.slow
+def test_a_sandbox_lives_on_when_its_user_changes_its_priority(backend: Backend) -> None:
+    """From outside, as by `renice`, or `taskset`: the threads that start commands are made anew as the agent stands."""
+    if backend.name != "bubblewrap":
+        pytest.skip("a container's processes are the engine's")
+    with backend.open(World(), SMALL) as sandbox:
+        before = sandbox.run([backend.python, "-S", "-c", STANDING], timeout=20).stdout
+        for thread in Path(f"/proc/{sandbox.hello.pid}/task").iterdir():  # type: ignore[attr-defined]
+            os.setpriority(os.PRIO_PROCESS, int(thread.name), 5)
+        after = sandbox.run([backend.python, "-S", "-c", STANDING], timeout=20).stdout
+    assert before.startswith(b"0 ") and after.startswith(b"5 ")

@@ -18,8 +18,10 @@ from typing import IO, cast
 
 from selfplay import subprocesses
 from selfplay.repository.errors import BadStream, SourceError, TooLarge
+from selfplay.repository.fetching.find_repository import is_bare
 from selfplay.repository.fetching.hard_links import SeenNames, is_object
 from selfplay.repository.fetching.local import MAX_TREE_BYTES
+from selfplay.repository.fetching.reading import SOURCE
 from selfplay.repository.files.confined_write import PAGE
 from selfplay.repository.files.unpack import StreamBounds, Unpacked, unpack
 from selfplay.repository.inside import pack
@@ -89,7 +91,10 @@ def measure(folders: Iterable[Path], bounds: StreamBounds, deadline: float) -> N
 def _refuse_hard_links(mounts: Sequence[Mount], skipped: Collection[str]) -> None:
     names = SeenNames()
     for mount in mounts:
+        bare = mount.target == SOURCE and is_bare(mount.source)  # of which git reads the objects alone
         for path, status in _statuses(mount.source):
+            if bare and path.startswith(b"objects/"):
+                continue
             inside = f"{mount.target}/{os.fsdecode(path)}".rstrip("/")
             if not is_object(inside) and not any(part.lower() in skipped for part in inside.split("/")):
                 names.add(inside.split("/", 2)[-1], status)

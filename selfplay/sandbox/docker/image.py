@@ -69,7 +69,7 @@ def hidden(engine: Engine, image: Image, place: str, owner: tuple[int, int]) -> 
 def adopted(engine: Engine, said: dict[str, Any], owner: tuple[int, int], place: str, name: str) -> Image:
     """The image of this engine's answer, adopted once and later found by a name of ours. `name`: what the user calls
     it."""
-    kept = volumes(said["Config"], name)
+    kept = tuple(one for one in volumes(said["Config"], name) if one != place)  # a link to `/testbed` takes its place
     tag = hashlib.sha256(f"{said['Id']} {owner} {place} {ADOPTION}".encode()).hexdigest()[:12]
     if not engine.api.images(f"{ADOPTED}:{tag}"):
         adopt(engine, said["Id"], tag, owner, place, kept)

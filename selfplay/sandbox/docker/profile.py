@@ -19,7 +19,7 @@ from selfplay.sandbox.seccomp import ArgumentRule
 
 ARCHITECTURES = {"x86_64": ["SCMP_ARCH_X86_64", "SCMP_ARCH_X32"], "aarch64": ["SCMP_ARCH_AARCH64"]}
 """x32 calls are judged by name like the others; those of 32-bit machines kill the process."""
-INSIDE_ALONE = ("ioprio_set", "prctl", "prlimit64", "setpriority", *seccomp.SCHEDULING)
+INSIDE_ALONE = ("ioprio_set", "prctl", "prlimit64", "sched_setattr", "setpriority", *seccomp.SCHEDULING)
 """Calls that only the filter inside inspects."""
 BITS, WHOLE = 32, 0xFFFFFFFF
 NO_PRIVILEGES = "no-new-privileges"
