@@ -1,6 +1,6 @@
 """`python -m selfplay`: the command without its script.
 
-Python puts the current folder first in the path then, and it may be a stranger's checkout: its `typer.py` would run.
+Python puts the current folder first in the path then, and it may be a stranger's checkout, with modules named as ours.
 """
 
 import sys
