@@ -89,6 +89,8 @@ class Command:
             patch.setattr(sys, "argv", ["selfplay", *map(str, arguments)])
             for name, value in self.env.items():
                 patch.setenv(name, value)
+            for name in ("PYTHONSAFEPATH", "PYTHONPATH"):  # which the command sets: as they were, for other tests
+                patch.setenv(name, os.environ.get(name, ""))
             with pytest.raises(SystemExit) as end:
                 main()
         return Done(int(end.value.code or 0), out.getvalue(), err.getvalue())
