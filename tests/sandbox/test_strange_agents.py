@@ -129,13 +129,31 @@ def test_a_kill_by_a_program_itself_is_no_limit(sandbox: Sandbox) -> None:
 @pytest.mark.slow
 def test_programs_of_a_repository_do_not_stand_in_for_ours(backend: Backend, tmp_path: Path) -> None:
     for name in ("sleep", "cat", "mkdir", "bash", "sh"):
-        (tmp_path / name).write_text("#!/bin/sh\nkill -9 $$\n")
+        (tmp_path / name).write_text("#!/bin/bash\nkill -9 $PPID $$\n")
         (tmp_path / name).chmod(0o755)
     world = World(mounts=(Mount(tmp_path, "/env/bin"),), env={"PATH": "/env/bin:/usr/bin:/bin"})
     with backend.open(world, SMALL) as sandbox:
         assert believed(lambda: sandbox.run("kill -9 $$", timeout=10), backend, world, SMALL).was_killed
         made = create({"path": "x.py", "content": "1"}, ToolContext(sandbox, 10.0))
         assert not made.malformed and sandbox.read_file("/testbed/x.py") == b"1"
+
+
+ENDS_IN_FLIGHT = """
+import array, os, socket
+one, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+ends = array.array("i", [one.fileno(), other.fileno(), 1, 2])
+other.sendmsg([b"x"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, ends)])
+os.write(1, b"sent")
+os._exit(0)
+"""
+
+
+@pytest.mark.attacks
+def test_a_pipe_s_end_that_nobody_received_does_not_hold_the_agent(sandbox: Sandbox, backend: Backend) -> None:
+    """The agent read on until somebody on the machine closed a unix socket, which may take long."""
+    for _ in range(5):
+        done = sandbox.run([backend.python, "-S", "-c", ENDS_IN_FLIGHT], timeout=5)
+        assert (done.exit_code, done.stdout, done.timed_out) == (0, b"sent", False) and done.seconds < 3
 
 
 RENICED = """
