@@ -2,7 +2,7 @@
 
 Weights travel between people as datasets do. Libraries ask on standard input whether a folder's code may run, load
 the base model that an adapter names, and fetch an attention kernel that a configuration names. `LOADING` goes with
-each call that loads, and `why_no_model` is asked before. Which model it is stays the user's choice, and so does what
+each call that loads, and `refuse_no_model` comes before. Which model it is stays the user's choice, and so does what
 it costs to run.
 """
 
@@ -42,23 +42,20 @@ def model_settings(folder: Path) -> dict[str, Any]:
     return settings
 
 
-def why_no_model(model: str | Path) -> str:
-    """Why a folder is not read as a model; empty if it may be, and for a hub's name."""
-    try:
-        folder = expanded(str(model), UntrustedDataError)
-        if not folder.is_dir():
-            return ""
-        if (folder / "adapter_config.json").exists():
-            return "it holds an adapter, which names its model; merge the two"
-        if not (folder / "config.json").exists() and (folder / "params.json").is_file():  # Mistral's own form
-            return ""
-        settings = model_settings(folder)
-    except UntrustedDataError as error:
-        return error.message
+def refuse_no_model(model: str | Path) -> None:
+    """Raises `UntrustedDataError` for a folder that is not read as a model; a hub's name is none."""
+    folder = expanded(str(model), UntrustedDataError)
+    if not folder.is_dir():
+        return
+    if (folder / "adapter_config.json").exists():
+        raise UntrustedDataError("it holds an adapter, which names its model; merge the two")
+    if not (folder / "config.json").exists() and (folder / "params.json").is_file():  # Mistral's own form
+        return
+    settings = model_settings(folder)
     if "speculators_config" in settings:
-        return "its config.json names another model to load, to speculate for"
-    named = next((one for one in _kernels(settings) if "/" in one), "")
-    return f"its config.json names a kernel to fetch and run, {named[:100]}" if named else ""
+        raise UntrustedDataError("its config.json names another model to load, to speculate for")
+    if named := next((one for one in _kernels(settings) if "/" in one), ""):
+        raise UntrustedDataError(f"its config.json names a kernel to fetch and run, {named[:100]}")
 
 
 def _kernels(value: Any) -> Iterator[str]:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from selfplay.agent.model import ModelError, Sample, Sampling, TokenModel
-from selfplay.artifact.model_folders import LOADING, why_no_model
+from selfplay.artifact.model_folders import LOADING, refuse_no_model
 from selfplay.policies.option_types import Count, Times
 from selfplay.policies.rendezvous import TRAINER, Fact, Rendezvous, shapes_of
 from selfplay.policies.role_adapter import Adapted
@@ -71,10 +71,8 @@ class TransformersModel:
         torch, transformers = imported("torch", "transformers"), imported("transformers", "transformers")
         torch.set_num_threads(options.threads or max(1, (os.cpu_count() or 2) - 1))
         device = options.device or ("cuda" if torch.cuda.is_available() else "cpu")
-        why = why_no_model(path)
-        if why:
-            raise ModelError(f"transformers cannot load {path}: {why}", "Is it a model's folder?")
         try:
+            refuse_no_model(path)
             loaded = transformers.AutoModelForCausalLM.from_pretrained(path, dtype=options.dtype, **LOADING)
             model = loaded.to(device).eval()
         except Exception as error:  # a folder of others makes the library raise anything

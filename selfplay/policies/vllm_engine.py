@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from selfplay.agent.model import ModelError, Sample, Sampling, TokenModel
-from selfplay.artifact.model_folders import why_no_model
+from selfplay.artifact.model_folders import refuse_no_model
 from selfplay.policies.kill_with_parent import KillWithParent, children
 from selfplay.policies.rendezvous import TRAINER, Fact, Rendezvous, shapes_of
 from selfplay.policies.role_adapter import Adapted
@@ -83,10 +83,9 @@ class VllmModel:
             **({} if on_cpu else {"gpu_memory_utilization": options.memory}),
             **lora_arguments(options.lora_rank),
         )
-        before, why = children(), why_no_model(path)
-        if why:
-            raise ModelError(f"vLLM cannot load {path}: {why}", "Is it a model's folder?")
+        before = children()
         try:
+            refuse_no_model(path)
             engine = AsyncLLM.from_engine_args(arguments)
         except Exception as error:  # pydantic's, transformers', the engine process's
             raise ModelError(f"vLLM cannot load {path}: {str(error)[:400]}", "Is it a model's folder?") from error

@@ -9,6 +9,7 @@ process is alive.
 import itertools
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 from selfplay.errors import in_words
@@ -118,7 +119,7 @@ class ControlGroup:
     def memory_kills(self) -> int:
         """How often the kernel has killed a process of the group for want of memory, its own or the machine's; 0 if it
         does not count."""
-        return self._number("memory.events", "oom_kill ") or self._number("memory.oom_control", "oom_kill ")
+        return self._number(self._kills_file, "oom_kill ")
 
     def met_memory_limit(self) -> bool:
         """Whether the group has ever met its own limit: a machine or a group around it without memory kills, too."""
@@ -126,6 +127,14 @@ class ControlGroup:
             return True
         most, limit = (self._number(f"memory.{name}_in_bytes") for name in ("max_usage", "limit"))
         return bool(limit) and most + MIB > limit
+
+    @cached_property
+    def _kills_file(self) -> str:
+        """Which kernel has which is asked once: the number is read before each command."""
+        known = (
+            name for name in ("memory.events", "memory.oom_control") for one in self.folders if (one / name).exists()
+        )
+        return next(known, "")
 
     def _number(self, file: str, before: str = "") -> int:
         """The number behind these words in a file of the group; 0 if there is none."""

@@ -18,7 +18,7 @@ from torch.autograd.graph import save_on_cpu
 from torch.distributed.fsdp import FSDPModule, MixedPrecisionPolicy, fully_shard
 from transformers import AutoModelForCausalLM
 
-from selfplay.artifact.model_folders import LOADING, why_no_model
+from selfplay.artifact.model_folders import LOADING, refuse_no_model
 from selfplay.train import lora
 from selfplay.train.activations import forget_activations
 from selfplay.train.attention import PACKED
@@ -140,10 +140,8 @@ def _loaded(path: str | Path, options: ModelOptions) -> Any:
     how = PACKED if options.attention == "packed" else options.attention
     if not torch.cuda.is_available():
         map_large_blocks()
-    why = why_no_model(path)
-    if why:
-        raise TrainError(f"{path} cannot be loaded: {why}", "Name the folder of a causal model.")
     try:
+        refuse_no_model(path)
         return AutoModelForCausalLM.from_pretrained(path, dtype=torch.float32, attn_implementation=how, **LOADING)
     except Exception as error:  # a folder of others makes the library raise anything
         raise TrainError(

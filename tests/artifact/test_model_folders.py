@@ -2,12 +2,13 @@
 
 import ast
 import json
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 
 import selfplay
-from selfplay.artifact.model_folders import model_settings, why_no_model
+from selfplay.artifact.model_folders import model_settings, refuse_no_model
 from selfplay.artifact.reading import UntrustedDataError
 
 
@@ -31,12 +32,12 @@ from selfplay.artifact.reading import UntrustedDataError
 def test_what_is_not_read_as_a_model(files: dict[str, str], why: str, tmp_path: Path) -> None:
     for name, text in files.items():
         (tmp_path / name).write_text(text)
-    said = why_no_model(tmp_path)
-    assert why in said and bool(said) == bool(why)
+    with pytest.raises(UntrustedDataError, match=why) if why else nullcontext():
+        refuse_no_model(tmp_path)
 
 
 def test_a_hubs_name_is_left_to_the_library() -> None:
-    assert why_no_model("some/model") == ""
+    refuse_no_model("some/model")
 
 
 def test_numbers_that_json_lacks_become_zero_and_texts_stay(tmp_path: Path) -> None:
