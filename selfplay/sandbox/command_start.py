@@ -114,7 +114,8 @@ class Starter:
     has changed its priority: the filter protects process 1 alone, and all later commands would inherit that."""
 
     def __init__(self, doors: "tuple[int, ...]") -> None:
-        self.doors, self.usual = doors, standing()  # of the last command's start: the user may change it from outside
+        self.doors = doors
+        self.usual: tuple[int, int, set[int]] | None = None  # of each start: the user may change it from outside
         self.asked, self.done = _thread.allocate_lock(), _thread.allocate_lock()
         self.begun = False
         self.request: tuple[list[bytes], dict[bytes, bytes], tuple[int, ...]] | None = None
