@@ -28,6 +28,10 @@ MOST_TOKENS = 200_000
 """Words and signs of a source that is parsed, those of its texts and comments included: a tree may take 920 bytes for
 each. Files of numpy and sympy have up to 155,000."""
 _WORD = re.compile(r"\w++")
+MOST_DIGITS = 3500
+"""Digits of a number to base 2, 8 or 16 that is parsed: Python reads any number of them, and then refuses to write the
+number down."""
+_NUMBER = re.compile(rf"(?<!\w)0[xXoObB][\da-fA-F_]{{{MOST_DIGITS}}}")
 MOST_FIELDS = 2_000_000_000
 """The most braces times characters beside f-strings: CPython 3.11 walks the whole text of one before each of its
 fields, some four billion characters a second."""
@@ -48,7 +52,7 @@ _KEEPS_ASCII = re.compile(
 def syntax_tree(text: str | bytes, mode: str = "exec") -> Any:
     """`ast.parse`, one thread at a time: CPython 3.11 counts recursion for all threads together, and fails with a
     SystemError when two threads parse at once. Raises `ValueError`, or `SyntaxError`, also when the code is nested too
-    deeply for the parser, or holds a name of too many parts."""
+    deeply for the parser, or holds a name of too many parts or a number of too many digits."""
     _refuse_long(text)
     read = _as_python_reads(text) if isinstance(text, bytes) else text
     _refuse_costly(read)
@@ -119,6 +123,8 @@ def _refuse_long(text: str | bytes) -> None:
 def _refuse_costly(text: str) -> None:
     """Raises `SyntaxError` for a source that would take the parser much memory or time for its length."""
     _refuse_long_names(text)
+    if len(text) > MOST_DIGITS and _NUMBER.search(text):
+        raise SyntaxError(f"a number has more than {MOST_DIGITS} digits")
     if text.count("{") * len(text) > MOST_FIELDS and _F_STRING.search(text):
         raise SyntaxError("it is long, and has f-strings and many braces")
     if len(_WORD.sub("w", text)) - text.count(" ") > MOST_TOKENS:

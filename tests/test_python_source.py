@@ -66,6 +66,19 @@ def test_a_dot_of_another_byte_is_a_dot(encoding: str) -> None:
         syntax_tree(f"# coding: {encoding}\nimport ".encode() + b"\xae".join([b"a"] * 300) + b"\n")
 
 
+@pytest.mark.parametrize(
+    "number",
+    ["0x" + "f" * 6000, "0o" + "7" * 6000, "0b" + "1" * 20_000, "0X" + "_f" * 4000],
+    ids=["hex", "octal", "binary", "gaps"],
+)
+def test_a_number_that_python_reads_and_cannot_write_is_refused(number: str) -> None:
+    """Whatever writes the tree as text raised a `ValueError`: a grading ended with it, as nobody's fault."""
+    with pytest.raises(ValueError, match="Exceeds the limit"):
+        ast.unparse(ast.parse(f"x = {number}"))
+    with pytest.raises(SyntaxError, match="a number has more than 3500 digits"):
+        syntax_tree(f"x = {number}")
+
+
 def test_a_source_that_takes_for_ever_or_all_memory_is_refused() -> None:
     """600 kB of f-string took 28 s in one step of Python, 2 MB of `a;` took 1.8 GB."""
     for many, long in ((40_000, 0), (29_900, 900_000), (3_000, 900_000)):

@@ -23,7 +23,7 @@ from selfplay.oracle.errors import PredictionError
 from selfplay.oracle.grades import Grade, settled, stopped_by, with_layer
 from selfplay.oracle.layers import Layer
 from selfplay.oracle.new_code.judge import NewCode
-from selfplay.oracle.reasons import Refusal
+from selfplay.oracle.reasons import BREAKS_GRADER, Refusal
 from selfplay.oracle.rewriting.rename_secrets import renewed
 from selfplay.oracle.screening.screen import Submission, nothing_left, refused_inside, submission
 from selfplay.oracle.task import Oracle, Task
@@ -59,8 +59,8 @@ class Grader:
         """Grade a prediction. Failures in its run become the reason of its grade, not an error.
 
         Raises `SandboxError` when no sandbox is available or it is lost. At most one sandbox is live at a time."""
-        said = safely(lambda: replace(self, calibration=renewed(self.calibration))._grade(backend, prediction))
-        return settled(said, self.weak)
+        known = replace(self, calibration=renewed(self.calibration))
+        return settled(safely(lambda: known._grade(backend, prediction), calibrated=True), self.weak)
 
     def _grade(self, backend: Backend, prediction: bytes | str) -> Grade:
         screened = _screened(self.task, prediction)
@@ -195,13 +195,14 @@ def grade_without_running(task: Task, prediction: bytes | str) -> Grade | None:
 
     None for any other prediction. Needs neither a calibration nor a sandbox, and gives the same grade as
     `Grader.grade`."""
-    said = safely(lambda: _screened(task, prediction))
+    said = safely(lambda: _screened(task, prediction), calibrated=True)
     return said if isinstance(said, Grade) else None
 
 
-def safely(work: Callable[[], T]) -> T | Grade:
+def safely(work: Callable[[], T], calibrated: bool = False) -> T | Grade:
     """The result of `work`. Only here an internal error becomes the grade of one prediction: not resolved, with the
-    reason, and the traceback in the log. Raises `SandboxError` for a lost sandbox."""
+    reason, and the traceback in the log. `calibrated`: the bug itself passes these steps, so that the prediction is to
+    blame for what fails in them, but for errors of the system. Raises `SandboxError` for a lost sandbox."""
     try:
         return work()
     except SandboxError:
@@ -210,7 +211,8 @@ def safely(work: Callable[[], T]) -> T | Grade:
         return Grade(False, "cannot-be-graded", error.message)
     except Exception as error:
         log.exception("a prediction could not be graded")
-        return Grade(False, "error", f"{type(error).__name__}: {error}"[:500])
+        through_it = calibrated and not isinstance(error, OSError)
+        return Grade(False, BREAKS_GRADER if through_it else "error", f"{type(error).__name__}: {error}"[:500])
 
 
 _FORM = layers.passed("patch", "a git diff")

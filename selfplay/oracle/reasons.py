@@ -26,6 +26,9 @@ class Refusal(NamedTuple):
 
 WEAK = "weak"
 """The reason of a grade that passed every layer but was refused as weakly assured (`assurance.py`)."""
+BREAKS_GRADER = "breaks-the-grader"
+"""The reason of a prediction with which a step fails that the calibration took without it. Were it nobody's fault, a
+policy could have its failed attempts left out whenever it likes."""
 OVER_LIMITS = "over-limits"
 """The reason of an attempt that met a limit of its sandbox again, which is its policy's doing."""
 UNPLAYED = "unplayed"
@@ -54,6 +57,7 @@ REASONS: Mapping[str, Meaning] = {
     "behaviour": Meaning("behaviour", "wrong"),
     "suspect": Meaning("suspect", "person"),
     WEAK: Meaning("resolved, but weakly assured", "person"),
+    BREAKS_GRADER: Meaning("reading it ended in an error of the grader", "wrong"),
     "cannot-be-graded": Meaning("it cannot be graded", "machine"),
     "error": Meaning("error", "machine"),
     UNPLAYED: Meaning("it could not be run", "machine"),

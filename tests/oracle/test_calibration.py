@@ -1,6 +1,7 @@
 """A calibration is a plain value: stored, read back and shared, it grades as it did; a failed one tells why again."""
 
 import copy
+import errno
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +22,7 @@ from selfplay.oracle.calibration import (
 from selfplay.oracle.errors import OracleError
 from selfplay.oracle.grade import Grader, grade_without_running
 from selfplay.oracle.grades import Grade
+from selfplay.oracle.reasons import BREAKS_GRADER, blamed
 from selfplay.oracle.rewriting.instrument import Instrumented
 from selfplay.oracle.task import Oracle
 from selfplay.sandbox import Backend, Limits
@@ -172,3 +174,28 @@ def test_a_file_that_bears_no_canaries_is_spared_alone() -> None:
     assert witness and "tests/test_a.py" in made.files and "tests/test_b.py" not in made.files
     trials.append(Ran())
     assert [(bool(made.files), witness) for made, witness in tries] == [(True, False), (False, True), (False, False)]
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (ValueError("Exceeds the limit (4300 digits)"), BREAKS_GRADER),
+        (RecursionError("too deep"), BREAKS_GRADER),
+        (MemoryError(), BREAKS_GRADER),
+        (OSError(errno.ENOSPC, "No space left on device"), "error"),
+        (OracleError("its original fails"), "cannot-be-graded"),
+    ],
+    ids=repr,
+)
+def test_what_fails_with_a_prediction_alone_fails_through_it(
+    lab: Lab, backend: Backend, monkeypatch: pytest.MonkeyPatch, error: Exception, reason: str
+) -> None:
+    """A number of 5,000 digits in `pyproject.toml` had an attempt left out of its group whenever its policy liked."""
+
+    def fail(*_: object) -> Grade:
+        raise error
+
+    monkeypatch.setattr(Grader, "_run", fail)
+    grade = Grader(lab.task, lab.oracle, Limits(), KNOWN).grade(backend, lab.diff(lab.fix))
+    assert (grade.resolved, grade.reason) == (False, reason)
+    assert (reason in blamed("machine")) == (reason != BREAKS_GRADER)

@@ -38,7 +38,7 @@ def toml(text: str) -> dict[str, Any]:
         return {}
     try:
         return tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError):
+    except (ValueError, RecursionError):  # also a number of more digits than Python reads
         return {}
 
 

@@ -96,6 +96,7 @@ def test_a_section_that_one_of_two_readers_sees_is_a_change(path: str, before: s
         ("pyproject.toml", "[tool.pytest]\na=1\n", "[tool.pytest]\na=1\n[project]\nname='x'\n", False),
         ("pyproject.toml", "[project]\n", "[project]\n[project.entry-points.pytest11]\nx='y'\n", True),
         ("pyproject.toml", "[project]\n", "[project\n", True),
+        ("pyproject.toml", "[project]\n", f"[project]\nz = {'1' * 5000}\n", True),  # a plain ValueError of the reader
         ("setup.cfg", "[metadata]\nname=x\n", "[metadata]\nname=y\n", False),
         ("setup.cfg", "", "[tool:pytest]\naddopts=-x\n", True),
         ("package.json", '{"version": "1"}', '{"version": "2", "dependencies": {"a": "1"}}', False),
