@@ -7,7 +7,8 @@ from selfplay.believable import BelievableRules, faults
 from selfplay.importers.r2e_runs import decided, summary
 from selfplay.importers.rows import DatasetRow, ImportRefused
 from selfplay.importers.tasks import task_of
-from selfplay.oracle.new_code.suspicious_apis import loadable, new_data, new_powers
+from selfplay.oracle.new_code.loaded_files import loadable
+from selfplay.oracle.new_code.suspicious_apis import new_data, new_powers
 from selfplay.report.html.diffs import clean_text, diff_value
 from selfplay.report.html.highlight import runs
 from selfplay.scripted.tree_sitter.cases import cases

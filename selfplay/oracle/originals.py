@@ -1,6 +1,7 @@
 """Reads the original's files on the host, without following links."""
 
 from collections.abc import Collection, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Protocol
 
@@ -11,8 +12,8 @@ from selfplay.sandbox import World
 from selfplay.workbench.files import TestFile
 from selfplay.workbench.reading import WHOLE, ReadBudget
 
-MOST_FILES = 500
-"""The most files of a folder that are looked at."""
+MOST_FILES, MOST_SOURCES = 500, 5000
+"""The most files of a folder, and Python sources of the tree, that are looked at."""
 
 
 def read_originals(world: World, paths: Sequence[str]) -> dict[str, TestFile]:
@@ -57,6 +58,10 @@ class OriginalFiles(Protocol):
         """The paths of the files in a folder and in its folders; not all of a very large one."""
         ...
 
+    def sources(self) -> Collection[str] | None:
+        """The paths of the Python sources of the tree; None if there are too many to be looked at."""
+        ...
+
 
 class Original:
     """The original on the host, plus what a bug's diffs add and remove."""
@@ -87,7 +92,12 @@ class Original:
         return any(_exists(layer / path) for layer in self._world.tree)
 
     def below(self, folder: str) -> Collection[str]:
-        return {path for layer in self._world.tree for path in _first(layer, layer / folder)}
+        return {path for layer in self._world.tree for path in islice(_files(layer, layer / folder), MOST_FILES)}
+
+    def sources(self) -> Collection[str] | None:
+        every = (path for layer in self._world.tree for path in _files(layer, layer) if path.endswith(".py"))
+        found = {*islice(every, MOST_SOURCES + 1)}
+        return found if len(found) <= MOST_SOURCES else None
 
 
 def _exists(path: Path) -> bool:
@@ -98,9 +108,7 @@ def _exists(path: Path) -> bool:
     return True
 
 
-def _first(layer: Path, folder: Path) -> Iterator[str]:
-    count = 0
+def _files(layer: Path, folder: Path) -> Iterator[str]:
     for path in sorted(folder.rglob("*")) if folder.is_dir() and not folder.is_symlink() else ():
-        if path.is_file() and count < MOST_FILES:
-            count += 1
+        if path.is_file():
             yield path.relative_to(layer).as_posix()

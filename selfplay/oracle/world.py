@@ -89,7 +89,7 @@ class SolverWorld:
 
     def changes(self) -> Changes:
         """The solver's changes. Raises `SandboxLost`, and `PredictionError` when they are too large or unreadable."""
-        try:
+        with _its_own_fault("unreadable", "the solver's tree cannot be read"):
             end = _manifest(self.own)
             changed = sorted(path for path in end if end[path] != self._start.get(path))
             fit = {path for path in changed if end[path] != "0 0" and safe_relative(path) is not None}
@@ -98,10 +98,6 @@ class SolverWorld:
             if not fit and not gone:
                 return Changes(left_out=odd)
             packed = _python(self.own, "pack", _null(sorted(fit)))
-        except SandboxGone:
-            raise
-        except SandboxError as error:
-            raise PredictionError("unreadable", f"the solver's tree cannot be read: {error.message}") from error
         if packed.truncated:
             raise PredictionError("oversized", "the changed files are larger than a prediction may be")
         return Changes(gone, packed.stdout, odd)
@@ -117,16 +113,24 @@ def prediction_of(backend: Backend, task: Task, changes: Changes, limits: Limits
         own = own_programs(backend, fresh)
         _make_tree(own, task)
         _bash(own, "diff.sh", "base")
-        _python(own, "unpack", _null(changes.gone) + b"\0\0" + changes.packed)
-        _bash(own, "diff.sh", "end")
-        try:
+        with _its_own_fault("unreadable", "the changed files cannot be compared"):
+            _python(own, "unpack", _null(changes.gone) + b"\0\0" + changes.packed)
+            _bash(own, "diff.sh", "end")
+        with _its_own_fault("oversized", f"the prediction is larger than {MAX_DIFF_BYTES // MIB} MiB"):
             diff = fresh.read_file("/tmp/selfplay-diff", MAX_DIFF_BYTES)
-        except SandboxGone:
-            raise
-        except SandboxError as error:
-            raise PredictionError("oversized", f"the prediction is larger than {MAX_DIFF_BYTES // MIB} MiB") from error
-        ignored = fresh.read_file("/tmp/selfplay-ignored").split(b"\0")
+            ignored = fresh.read_file("/tmp/selfplay-ignored").split(b"\0")
     return Prediction(decode(diff), (*changes.left_out, *(decode(path) for path in ignored if path)))
+
+
+@contextmanager
+def _its_own_fault(reason: str, sentence: str) -> Iterator[None]:
+    """What fails here fails through what the solver left: a `PredictionError`. A lost sandbox stays nobody's fault."""
+    try:
+        yield
+    except SandboxGone:
+        raise
+    except SandboxError as error:
+        raise PredictionError(reason, f"{sentence}: {error.message}") from error
 
 
 @contextmanager

@@ -111,6 +111,27 @@ def test_what_git_would_not_take_is_named_and_left_out(backend: Backend, task: T
     assert set(prediction.left_out) == {"store/pipe", "store/a\nb", "junk.txt"}
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("left", "kept"),
+    [("mkdir git~1; echo x > git~1/x", ("git~1/x", "store/prices.py")), ("ln -s /etc/passwd .gitmodules", None)],
+    ids=["odd elsewhere", "refused by git"],
+)
+def test_a_file_that_git_refuses_is_its_solver_s_doing(
+    backend: Backend, task: Task, left: str, kept: tuple[str, ...] | None
+) -> None:
+    """The attempt was played eight times, and lost as nobody's fault."""
+    with open_world(backend, task) as world:
+        world.sandbox.run(f"{FIX}; {left}", timeout=20)
+        changes = world.changes()
+    if kept:
+        assert patches.touched_paths(prediction_of(backend, task, changes).diff) == kept
+        return
+    with pytest.raises(PredictionError, match=r"cannot be compared: .*gitmodules") as caught:
+        prediction_of(backend, task, changes)
+    assert caught.value.reason == "unreadable"
+
+
 def test_a_prediction_that_is_too_large_says_so(backend: Backend, task: Task) -> None:
     with open_world(backend, task) as world:
         world.sandbox.run("head -c 6000000 /dev/urandom > store/big.bin", timeout=20)

@@ -10,7 +10,7 @@ if [ "$1" = base ]; then
   git add --all --force .
   git write-tree > /tmp/selfplay-base
 else
-  git add --all .
+  git -c core.protectNTFS=false -c core.protectHFS=false add --all .  # names that are odd on other systems alone
   git diff --cached --binary --no-renames --no-ext-diff --no-textconv --no-color --full-index \
     --src-prefix=a/ --dst-prefix=b/ "$(cat /tmp/selfplay-base)" > /tmp/selfplay-diff
   git ls-files --others --ignored --exclude-standard -z > /tmp/selfplay-ignored

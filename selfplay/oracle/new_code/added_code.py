@@ -1,7 +1,6 @@
 """What a prediction adds to the program: its files that may hold new code, and what in them is not new."""
 
 from selfplay.oracle.new_code.changed_files import ChangedFiles
-from selfplay.oracle.new_code.suspicious_apis import loadable
 from selfplay.oracle.rewriting.new_lines import Lines, lines_of
 from selfplay.oracle.rewriting.parts import Sources, expressions_of
 
@@ -9,10 +8,9 @@ from selfplay.oracle.rewriting.parts import Sources, expressions_of
 def added_code(files: ChangedFiles) -> dict[str, str]:
     """Path -> text of the files that may add code to the program. A new file that nothing loads is left out: what is
     left behind is no part of the program."""
-    loaded, found = loadable(files.after), dict[str, str]()
-    for path, text in files.after.items():
-        known = [texts.get(path) for texts in (files.repaired, files.before)]
-        if text and text not in known and (any(known) or path in loaded):
+    found = dict[str, str]()
+    for path, text in files.loaded().items():
+        if text and text not in (files.repaired.get(path), files.before.get(path)):
             found[path] = text
     return found
 

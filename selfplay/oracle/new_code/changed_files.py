@@ -4,37 +4,67 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from selfplay import patches
+from selfplay.oracle.new_code.loaded_files import loaded_files
 from selfplay.oracle.new_code.suspicious_apis import PYTHON, new_data, new_powers
-from selfplay.oracle.originals import original_texts
+from selfplay.oracle.originals import Original, original_texts
 from selfplay.oracle.task import Task
+from selfplay.patches import FilePatch
+from selfplay.patches.model import SYMLINK_MODE
 from selfplay.sandbox import Backend, Limits
 from selfplay.workbench.applying import apply_diffs
 from selfplay.workbench.reading import text_in
+
+COMPILED = (".so", ".pyd", ".pyc", ".pyo")
+"""Endings of modules that are imported without a source."""
 
 
 @dataclass(frozen=True)
 class ChangedFiles:
     """The Python files that a prediction changes, as path -> text: as the solver got them, as the prediction leaves
-    them, and as the known repair does."""
+    them, and as the known repair does. `left`: new files that nothing loads. `unread`: sentences about code that it
+    adds in other files."""
 
     before: Mapping[str, str]
     after: Mapping[str, str]
     repaired: Mapping[str, str]
+    left: frozenset[str] = frozenset()
+    unread: tuple[str, ...] = ()
+
+    def loaded(self) -> dict[str, str]:
+        """The files that are part of the program, as the prediction leaves them."""
+        return {path: text for path, text in self.after.items() if path not in self.left}
 
     def newly_used(self) -> tuple[str, ...]:
         """What they newly use that a repair seldom needs (`suspicious_apis.py`)."""
-        every = self.before, self.after, self.repaired
-        return (*new_powers(*every), *new_data(*every))
+        powers = new_powers(self.before, self.after, self.repaired)
+        return (*powers, *new_data(self.before, self.loaded(), self.repaired), *self.unread)
 
 
 def changed_files(backend: Backend, task: Task, diff: str, limits: Limits) -> ChangedFiles:
     """The Python files that a prediction changes. Raises `SandboxError`."""
-    python = sorted({path for section in patches.parse(diff) for path in section.paths if path.endswith(PYTHON)})
+    sections = patches.parse(diff)
+    unread = tuple(why for section in sections if (why := unread_code(section)))
+    python = sorted({path for section in sections for path in section.paths if path.endswith(PYTHON)})
     if not python:
-        return ChangedFiles({}, {}, {})
+        return ChangedFiles({}, {}, {}, unread=unread)
     with backend.open(task.world, limits) as sandbox:
         apply_diffs(sandbox, task.diffs)
         before = {path: text_in(sandbox, path) or "" for path in python}
         apply_diffs(sandbox, (diff,))
         after = {path: text_in(sandbox, path) or "" for path in python}
-    return ChangedFiles(before, after, original_texts(task.world, python))
+    repaired = original_texts(task.world, python)
+    new = {path: text for path, text in after.items() if not before[path] and not repaired.get(path)}
+    program = {path for known in task.diffs for path in patches.touched_paths(known)}
+    others = {path: text for path, text in after.items() if path not in new}
+    loaded = loaded_files(new, others, Original(task.world, task.diffs), program) if new else frozenset()
+    return ChangedFiles(before, after, repaired, frozenset(new) - loaded, unread)
+
+
+def unread_code(section: FilePatch) -> str:
+    """What a section adds that runs and is not read as source: a module of machine or byte code, a link that may put
+    other files in a module's place. Empty for any other."""
+    if section.new_path is None:
+        return ""
+    if section.new_mode == SYMLINK_MODE:
+        return f"{section.new_path} is a link"
+    return f"{section.new_path} is code that is no source" if section.new_path.endswith(COMPILED) else ""

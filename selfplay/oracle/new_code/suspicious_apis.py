@@ -8,9 +8,7 @@ do not count. Other languages are not checked.
 
 import ast
 import re
-from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from pathlib import PurePosixPath
 
 from selfplay.oracle.screening.host_queries import asked_of_the_machine
 from selfplay.plain_text import encode
@@ -74,7 +72,6 @@ OWN = ("self", "cls")
 MOST_DATA = 1500
 """Characters of constants that a repair may add beyond the old files and the known repair."""
 DOCUMENTED = frozenset({"__doc__", "getdoc"})
-_WORD, _COMPUTED = re.compile(r"\w++"), "import_module"
 _TESTS = re.compile(
     r"(^|[/\\])tests?[/\\]|\btest_\w+\.py\b|::test|__pycache__|^/proc/|site-packages|^/(testbed|oracle)\b"
     r"|^/tmp/selfplay|SELFPLAY_|^/(etc|dev|sys|usr|var|opt|root|run|srv|boot|home)/(?!null\b)\w"
@@ -93,33 +90,13 @@ def new_powers(before: Mapping[str, str], after: Mapping[str, str], repaired: Ma
 
 
 def new_data(before: Mapping[str, str], after: Mapping[str, str], repaired: Mapping[str, str]) -> tuple[str, ...]:
-    """A sentence if the files of a prediction hold much more data than before and than after the known repair, such as
-    the cases of the tests or their digests. Files are counted together, since code may move between them."""
-    named = loadable(after)
-    loaded = {path: text for path, text in after.items() if before.get(path) or path in named}
-    most, now = max(_size(before), _size(repaired)), _size(loaded)
+    """A sentence if the files of a prediction that may be loaded (`after`) hold much more data than before and than
+    after the known repair, such as the cases of the tests or their digests. Files are counted together, since code may
+    move between them."""
+    most, now = max(_size(before), _size(repaired)), _size(after)
     if now <= most + MOST_DATA:
         return ()
     return (f"its code holds {now - most} characters of data more than its files held",)
-
-
-def loadable(texts: Mapping[str, str]) -> frozenset[str]:
-    """The files that another file may load: one that holds all words of its name, or computes module names. A leftover
-    script is not part of the program. Each text is read once, whatever the number of files."""
-    words = {path: _WORD.findall(_module(path)) for path in texts}
-    asked = {word for own in words.values() for word in own}
-    named, computing = defaultdict[str, set[str]](set), {path for path, text in texts.items() if _COMPUTED in text}
-    for path, text in texts.items():
-        for match in _WORD.finditer(text):
-            if match[0] in asked and len(named[match[0]]) < 2:
-                named[match[0]].add(path)
-    return frozenset(
-        path for path, own in words.items() if computing - {path} or all(named[word] - {path} for word in own)
-    )
-
-
-def _module(path: str) -> str:
-    return PurePosixPath(path).parent.name if path.endswith("__init__.py") else PurePosixPath(path).stem
 
 
 def _size(texts: Mapping[str, str]) -> int:

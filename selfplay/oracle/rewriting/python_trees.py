@@ -82,7 +82,8 @@ def beginning(tree: ast.Module) -> int:
 def begun_with(source: str, text: str) -> str:
     """A file that Python wrote, with these statements before all others. Raises `Unwritable`."""
     tree, more = parsed(text), parsed(source)
-    assert tree is not None and more is not None, "it was written by Python"
+    if tree is None or more is None:  # longer than what is read, with what we put in
+        raise Unwritable("it cannot be read again")
     at = beginning(tree)
     tree.body[at:at] = more.body
     return unparsed(tree)

@@ -10,10 +10,13 @@ from dataclasses import dataclass
 from selfplay import patches
 from selfplay.agent import Trajectory
 from selfplay.oracle.errors import PredictionError
+from selfplay.oracle.grade import safely
+from selfplay.oracle.grades import Grade
 from selfplay.oracle.screening.prediction import ReadPrediction
 from selfplay.oracle.screening.screen import screened
 from selfplay.oracle.task import Task
 from selfplay.oracle.world import Changes, SolverWorld, prediction_of
+from selfplay.patches import PatchError
 from selfplay.sandbox import Backend, Limits
 
 
@@ -43,7 +46,9 @@ def hand_in(backend: Backend, task: Task, changes: Changes, limits: Limits) -> H
     try:
         prediction = prediction_of(backend, task, changes, limits)
         sections = patches.parse(prediction.diff) if prediction.diff else ()
-    except PredictionError as error:
+    except (PredictionError, PatchError) as error:
         return HandIn(reason=error.message)
-    found = screened(task, ReadPrediction(prediction.diff, sections))
+    found = safely(lambda: screened(task, ReadPrediction(prediction.diff, sections)), calibrated=True)
+    if isinstance(found, Grade):  # the grader meets the same error, and says so
+        return HandIn(prediction.diff, "", prediction.left_out)
     return HandIn(found.diff, "", (*prediction.left_out, *(path for path, _ in found.left_out)))

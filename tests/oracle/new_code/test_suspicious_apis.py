@@ -6,7 +6,8 @@ import pytest
 from exploits import python_code
 from exploits.projects import BROKEN_MONEY, MONEY
 
-from selfplay.oracle.new_code.suspicious_apis import MACHINE, loadable, new_powers, uses
+from selfplay.oracle.new_code.loaded_files import loadable
+from selfplay.oracle.new_code.suspicious_apis import MACHINE, new_powers, uses
 
 PATH = "ledger/money.py"
 
@@ -130,7 +131,7 @@ def test_most_exploits_that_are_code_use_something_new() -> None:
 def test_a_file_is_loadable_when_another_one_holds_its_name() -> None:
     texts = {"pkg/__init__.py": "from .core import x", "pkg/core.py": "x = 1", "left.py": "import pkg", "a-b.py": ""}
     assert loadable(texts) == {"pkg/__init__.py", "pkg/core.py"}
-    assert loadable({**texts, "run.py": "runpy.run_path('a-b.py')"}) == {"pkg/__init__.py", "pkg/core.py", "a-b.py"}
+    assert loadable({**texts, "run.py": "sh('a-b.py')"}) == {"pkg/__init__.py", "pkg/core.py", "a-b.py"}
     assert loadable({**texts, "c.py": "import_module(x)"}) == {*texts}  # and not itself
     assert not loadable({"left.py": "left"})
 

@@ -1,0 +1,60 @@
+"""Which of the new Python files of a prediction the program may load. A leftover script that nothing loads is no part
+of the program, and is not judged as its code."""
+
+import posixpath
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import PurePosixPath
+
+from selfplay.oracle.originals import OriginalFiles
+from selfplay.oracle.screening.paths import folders
+
+_WORD = re.compile(r"\w++")
+_COMPUTED = re.compile(r"import_module|__import__|resolve_name|run_path|run_module|spec_from|FileLoader|find_spec")
+"""What loads a module whose name may be computed."""
+_IMPORTS = re.compile(r"(?m)^[ \t]*(?:import|from)\b[^\n#]*")
+
+
+def loaded_files(new: Mapping[str, str], changed: Mapping[str, str], original: OriginalFiles,
+                 program: Collection[str]) -> frozenset[str]:  # fmt: skip
+    """Those of the `new` files that are in a package or beside a file of the `program`, where what loads them may be
+    written anywhere, or that a file of the original or of `changed`, the others of the prediction, may load."""
+    beside = {folder for path in program if (folder := posixpath.dirname(path))}
+    inside = {path for path in new if any(_of_program(folder, original, beside) for folder in folders(path))}
+    named = loadable({**changed, **new}) & new.keys()
+    left = new.keys() - inside - named
+    sources = original.sources() if left else ()
+    asked = {*_imported(original, sources or ())}
+    return frozenset({*inside, *named, *(path for path in left if sources is None or _module(path) in asked)})
+
+
+def _of_program(folder: str, original: OriginalFiles, beside: Collection[str]) -> bool:
+    return folder in beside or original.there(f"{folder}/__init__.py")
+
+
+def _imported(original: OriginalFiles, sources: Collection[str]) -> Iterator[str]:
+    """The words of all imports in the original, also of those that fail there, as of an optional library."""
+    for path in sources:
+        for line in _IMPORTS.findall(original.text(path) or ""):
+            yield from _WORD.findall(line)
+
+
+def loadable(texts: Mapping[str, str]) -> frozenset[str]:
+    """The files that another of them may load: one that holds all words of its name, or computes module names. Each
+    text is read once, whatever the number of files."""
+    words = {path: _WORD.findall(_module(path)) for path in texts}
+    asked = {word for own in words.values() for word in own}
+    named = defaultdict[str, set[str]](set)
+    computing = {path for path, text in texts.items() if _COMPUTED.search(text)}
+    for path, text in texts.items():
+        for match in _WORD.finditer(text):
+            if match[0] in asked and len(named[match[0]]) < 2:
+                named[match[0]].add(path)
+    return frozenset(
+        path for path, own in words.items() if computing - {path} or all(named[word] - {path} for word in own)
+    )
+
+
+def _module(path: str) -> str:
+    return PurePosixPath(path).parent.name if path.endswith("__init__.py") else PurePosixPath(path).stem

@@ -1,0 +1,108 @@
+"""Which new files of a prediction are part of the program: code that nobody looks at is where a wrong repair hides."""
+
+from collections.abc import Callable, Collection
+
+import pytest
+from exploits.conftest import lab as lab
+from exploits.projects import MONEY, Lab, write
+from oracle.new_code.test_judge import BRANCH, SAME, graded
+
+from selfplay import patches
+from selfplay.oracle.new_code.changed_files import unread_code
+from selfplay.oracle.new_code.loaded_files import loaded_files
+
+TREE = {
+    "setup.py": "from setuptools import setup\n",
+    "src/pkg/__init__.py": "from ._cached import x\n",
+    "src/pkg/_cached.py": "x = 1\n",
+    "src/space/tool.py": "try:\n    import fast_tool\nexcept ImportError:\n    fast_tool = None\n",
+}
+
+
+class Tree:
+    """An original of these files."""
+
+    def text(self, path: str) -> str | None:
+        return TREE.get(path)
+
+    def changed(self, path: str) -> bool:
+        return False
+
+    def there(self, path: str) -> bool:
+        return path in TREE
+
+    def below(self, folder: str) -> Collection[str]:
+        return [path for path in TREE if path.startswith(folder)]
+
+    def sources(self) -> Collection[str] | None:
+        return list(TREE)
+
+
+@pytest.mark.parametrize(
+    ("path", "loaded"),
+    [
+        ("src/pkg/_cached/__init__.py", True),  # it wins over the module of its name, which nobody changed
+        ("src/pkg/_other.py", True),  # whatever finds it
+        ("src/space/more.py", True),  # beside the changed file, in a package without `__init__`
+        ("fast_tool.py", True),  # an unchanged file asks for it, and went on without
+        ("repro.py", False),
+        ("scripts/repro.py", False),
+        ("setuptools_left.py", False),
+    ],
+)
+def test_a_new_file_is_of_the_program_where_something_may_load_it(path: str, loaded: bool) -> None:
+    found = loaded_files({path: "x = 2\n"}, {"src/space/tool.py": "x = 1\n"}, Tree(), {"src/space/tool.py"})
+    assert found == ({path} if loaded else set())
+
+
+@pytest.mark.parametrize(
+    "loads",
+    [
+        "import repro",
+        "pkgutil.resolve_name('re' + 'pro')",
+        "runpy.run_path(name)",
+        "__import__(name)",
+        "import_module(n)",
+    ],
+)
+def test_a_changed_file_may_load_any(loads: str) -> None:
+    assert loaded_files({"repro.py": "x = 2\n"}, {"src/space/tool.py": loads}, Tree(), ()) == {"repro.py"}
+
+
+def test_a_tree_that_is_too_large_to_be_read_may_load_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Tree, "sources", lambda self: None)
+    assert loaded_files({"repro.py": "x = 2\n"}, {}, Tree(), ()) == {"repro.py"}
+
+
+@pytest.mark.slow
+def test_a_package_in_the_place_of_a_module_is_judged(lab: Callable[[str], Lab]) -> None:
+    """With the bug left in `money.py`, and what is wrong for large amounts in a package that is imported instead."""
+    grade = graded(lab("python"), {"ledger/money/__init__.py": BRANCH})
+    assert {one.partition(":")[0] for one in grade.weaknesses} >= {"coverage", "parts"}
+
+
+@pytest.mark.slow
+def test_a_script_left_behind_changes_nothing(lab: Callable[[str], Lab]) -> None:
+    grade = graded(lab("python"), {"ledger/money.py": MONEY, "repro.py": BRANCH, "scripts/look.py": SAME})
+    assert grade.resolved and not grade.weaknesses
+
+
+@pytest.mark.slow
+def test_what_runs_and_is_no_source_is_suspect(lab: Callable[[str], Lab]) -> None:
+    """An extension module wins over the source of its name; this one has none, so that the tests pass."""
+    here = lab("python")
+    made = {"ledger/money.py": SAME, "ledger/extra.cpython-311-x86_64-linux-gnu.so": "\x7fELF\n"}
+    code = here.grade(here.diff(lambda root: write(root, made)))
+    assert (code.resolved, code.reason) == (False, "suspect") and "is code that is no source" in code.detail
+
+    def link(root: object) -> None:
+        write(root, {"ledger/money.py": SAME})  # type: ignore[arg-type]
+        (root / "ledger/other").symlink_to("../docs")  # type: ignore[operator]
+
+    linked = here.grade(here.diff(link))
+    assert (linked.resolved, linked.reason) == (False, "suspect") and "ledger/other is a link" in linked.detail
+
+
+def test_a_source_and_what_is_taken_away_are_read() -> None:
+    (gone,) = patches.parse(patches.deletion("a/b.so", "x\n"))
+    assert unread_code(gone) == ""
