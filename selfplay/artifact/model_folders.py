@@ -8,7 +8,7 @@ it costs to run.
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any, Final, TypedDict
 
 from selfplay.artifact.reading import UntrustedDataError, read_named
@@ -17,7 +17,14 @@ from selfplay.user_paths import expanded
 
 MOST_CONFIG: Final = 16 << 20
 """Bytes of a model's `config.json`."""
-_NO_NUMBER = re.compile(rb"(?<=[\s,:\[])-?(?:Infinity|NaN)(?=[\s,\]}])")
+MOST_PATH: Final = 1024
+"""Characters of a setting that may be a path; longer ones are chat templates."""
+_SETTINGS = ("config.json", "tokenizer_config.json", "generation_config.json", "special_tokens_map.json")
+_NAMES = ("_name_or_path", "name_or_path")
+"""Where a model came from, which nothing opens."""
+MOST_ENTRIES: Final = 10_000
+"""Files of a model's folder."""
+_NO_NUMBER = re.compile(rb"(?<=[\s,:\[])-?(?:Infinity|NaN|\d{17,})(?=[\s,\]}])")
 
 
 class Loading(TypedDict):
@@ -31,14 +38,18 @@ LOADING: Final[Loading] = {"trust_remote_code": False}
 
 
 def model_settings(folder: Path) -> dict[str, Any]:
-    """A model's `config.json`, with 0 for numbers that JSON does not have: some models' limits are `Infinity`. Raises
-    `UntrustedDataError`."""
+    """A model's `config.json`. Raises `UntrustedDataError`."""
+    return _table(folder / "config.json")
+
+
+def _table(path: Path) -> dict[str, Any]:
+    """A file of settings, with 0 for numbers that are not read: some models' limits are `Infinity`, or have 31 digits."""
     try:
-        settings = json_value(_NO_NUMBER.sub(b"0", read_named(folder / "config.json", MOST_CONFIG)))
+        settings = json_value(_NO_NUMBER.sub(b"0", read_named(path, MOST_CONFIG)))
     except AnswerError as error:
-        raise UntrustedDataError(f"{folder / 'config.json'}: {error}") from error
+        raise UntrustedDataError(f"{path}: {error}") from error
     if not isinstance(settings, dict):
-        raise UntrustedDataError(f"{folder / 'config.json'} is no table of settings")
+        raise UntrustedDataError(f"{path} is no table of settings")
     return settings
 
 
@@ -47,6 +58,8 @@ def refuse_no_model(model: str | Path) -> None:
     folder = expanded(str(model), UntrustedDataError)
     if not folder.is_dir():
         return
+    _refuse_strange_files(folder)
+    _refuse_named_files(folder)
     if (folder / "adapter_config.json").exists():
         raise UntrustedDataError("it holds an adapter, which names its model; merge the two")
     if not (folder / "config.json").exists() and (folder / "params.json").is_file():  # Mistral's own form
@@ -56,6 +69,70 @@ def refuse_no_model(model: str | Path) -> None:
         raise UntrustedDataError("its config.json names another model to load, to speculate for")
     if named := next((one for one in _kernels(settings) if "/" in one), ""):
         raise UntrustedDataError(f"its config.json names a kernel to fetch and run, {named[:100]}")
+
+
+def refuse_strange_files(model: str | Path) -> None:
+    """What `refuse_no_model` asks of each file, for calls that load no weights. Raises `UntrustedDataError`."""
+    folder = expanded(str(model), UntrustedDataError)
+    if folder.is_dir():
+        _refuse_strange_files(folder)
+        _refuse_named_files(folder)
+
+
+def _refuse_strange_files(folder: Path) -> None:
+    """Raises `UntrustedDataError` for a pipe or device, and for a link to a file elsewhere: a library would read it
+    into prompts, and write it into the next model. Weights may be such links, since other files are no weights; so
+    may all of a folder in the hub's cache, to its own blobs."""
+    real = folder.resolve()
+    own = real.parent.parent if (real.parent.name, real.parent.parent.name[:8]) == ("snapshots", "models--") else real
+    for at, path in enumerate(_below(real, 0)):
+        if at >= MOST_ENTRIES:
+            raise UntrustedDataError(f"it holds more than {MOST_ENTRIES} files", "Name the folder of one model.")
+        to = path.resolve() if path.is_symlink() else path
+        if not to.is_file():
+            raise UntrustedDataError(f"its {path.relative_to(real)} is no regular file")
+        if not to.is_relative_to(own) and path.suffix != ".safetensors":
+            raise UntrustedDataError(
+                f"its {path.relative_to(real)} is a link to another folder", "Copy the file there."
+            )
+
+
+def _refuse_named_files(folder: Path) -> None:
+    """Raises `UntrustedDataError` for settings that name a file elsewhere: libraries open some of them as they are."""
+    for path in sorted(folder.glob("*.index.json")):
+        for name in _texts(_table(path).get("weight_map")):
+            if PurePosixPath(name).name != name:
+                raise UntrustedDataError(f"its {path.name} names weights in another folder, {name[:100]!r}")
+    for path in (folder / name for name in _SETTINGS if (folder / name).is_file()):
+        settings = {name: value for name, value in _table(path).items() if name not in _NAMES}
+        for text in _texts(settings):
+            if _is_file_elsewhere(text, folder):
+                raise UntrustedDataError(f"its {path.name} names a file that is not its own, {text[:100]!r}")
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """The texts in a value of JSON, however deep."""
+    if isinstance(value, str):
+        yield value
+    for one in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from _texts(one)
+
+
+def _is_file_elsewhere(text: str, folder: Path) -> bool:
+    if not 1 < len(text) < MOST_PATH or "\0" in text:
+        return False
+    return any(
+        path.is_file() and not path.resolve().is_relative_to(folder.resolve()) for path in (Path(text), folder / text)
+    )
+
+
+def _below(folder: Path, depth: int) -> Iterator[Path]:
+    """What is no folder in it, two levels down: libraries look no deeper. Links to folders are yielded."""
+    for path in folder.iterdir():
+        if not path.is_dir() or path.is_symlink():
+            yield path
+        elif depth < 2:
+            yield from _below(path, depth + 1)
 
 
 def _kernels(value: Any) -> Iterator[str]:

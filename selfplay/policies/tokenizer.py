@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from selfplay.agent.model import ModelError
-from selfplay.artifact.model_folders import LOADING
+from selfplay.artifact.model_folders import LOADING, refuse_strange_files
 from selfplay.plain_text import well_formed
 from selfplay.version import DISTRIBUTION
 
@@ -73,14 +73,14 @@ def load_tokenizer(model: str) -> HfTokenizer:
         raise ModelError(f"{model}: no tokenizer can be loaded: there is no such folder", WHERE_MODELS_ARE)
     transformers.utils.logging.disable_progress_bar()
     try:
+        refuse_strange_files(model)
         tokenizer = transformers.AutoTokenizer.from_pretrained(model, **LOADING)
-        eos = _generation_ends(transformers, model)
+        return HfTokenizer(tokenizer, model, _generation_ends(transformers, model))
     except Exception as error:  # a folder of others makes the library raise anything
         raise ModelError(
             f"{model}: no tokenizer can be loaded: {_said(error)}",
             WHERE_MODELS_ARE,
         ) from error
-    return HfTokenizer(tokenizer, model, eos)
 
 
 def _said(error: Exception) -> str:

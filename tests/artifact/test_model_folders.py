@@ -2,13 +2,16 @@
 
 import ast
 import json
+import os
+from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 
 import selfplay
-from selfplay.artifact.model_folders import model_settings, refuse_no_model
+from selfplay.artifact import model_folders
+from selfplay.artifact.model_folders import model_settings, refuse_no_model, refuse_strange_files
 from selfplay.artifact.reading import UntrustedDataError
 
 
@@ -59,3 +62,91 @@ def test_no_call_that_loads_lets_a_folder_s_code_run() -> None:
             seen += 1
             assert "**LOADING" in said or said.split(".")[-2] == "GenerationConfig", f"{path}: {said}"
     assert seen > 8
+
+
+def hub_cache(at: Path) -> Path:
+    """A folder as the hub's cache has it: each file is a link to a blob."""
+    blobs, made = at / "models--o--n" / "blobs", at / "models--o--n" / "snapshots" / "abc"
+    blobs.mkdir(parents=True)
+    made.mkdir(parents=True)
+    (blobs / "1").write_text("{}")
+    (made / "config.json").symlink_to("../../blobs/1")
+    return made
+
+
+def plain(at: Path) -> Path:
+    (at / "model").mkdir()
+    (at / "model" / "config.json").write_text("{}")
+    return at / "model"
+
+
+@pytest.mark.parametrize("made", [plain, hub_cache])
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("chat_template.jinja", "its chat_template.jinja is a link to another folder"),
+        ("additional_chat_templates/tool.jinja", "its additional_chat_templates/tool.jinja is a link"),
+        ("model.safetensors", ""),
+    ],
+)
+def test_no_file_of_the_host_is_read_as_a_part_of_a_model(
+    made: Callable[[Path], Path], name: str, why: str, tmp_path: Path
+) -> None:
+    """A template that was a link to a private key came into prompts, and into the model that a training wrote."""
+    folder, private = made(tmp_path), tmp_path / "key"
+    private.write_text("secret")
+    (folder / name).parent.mkdir(exist_ok=True)
+    (folder / name).symlink_to(private)
+    with pytest.raises(UntrustedDataError, match=why) if why else nullcontext():
+        refuse_no_model(folder)
+    with pytest.raises(UntrustedDataError, match=why) if why else nullcontext():
+        refuse_strange_files(folder)
+
+
+def test_a_linked_folder_a_pipe_and_too_many_files_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = plain(tmp_path)
+    refuse_no_model(folder)
+    (folder / "templates").symlink_to(tmp_path)
+    with pytest.raises(UntrustedDataError, match="its templates is no regular file"):
+        refuse_no_model(folder)
+    (folder / "templates").unlink()
+    os.mkfifo(folder / "vocab.json")
+    with pytest.raises(UntrustedDataError, match=r"its vocab\.json is no regular file"):
+        refuse_no_model(folder)
+    (folder / "vocab.json").unlink()
+    monkeypatch.setattr(model_folders, "MOST_ENTRIES", 1)
+    (folder / "more").touch()
+    with pytest.raises(UntrustedDataError, match="more than 1 files"):
+        refuse_no_model(folder)
+
+
+@pytest.mark.parametrize(
+    ("file", "settings", "why"),
+    [
+        ("model.safetensors.index.json", {"weight_map": {"w": "../key"}}, "names weights in another folder"),
+        ("model.safetensors.index.json", {"weight_map": {"w": "/etc/passwd"}}, "names weights in another folder"),
+        ("pytorch_model.bin.index.json", {"weight_map": {"w": "a/b.bin"}}, "names weights in another folder"),
+        ("model.safetensors.index.json", {"weight_map": {"w": "model-00001-of-00002.safetensors"}}, ""),
+        ("tokenizer_config.json", {"vocab": "/etc/passwd"}, "names a file that is not its own, '/etc/passwd'"),
+        ("tokenizer_config.json", {"a": [{"merges_file": "../key"}]}, "names a file that is not its own"),
+        ("tokenizer_config.json", {"a": "key"}, "names a file that is not its own"),  # where one stands
+        ("tokenizer_config.json", {"name_or_path": "/etc/passwd", "tokenizer_file": "config.json"}, ""),
+        (
+            "tokenizer_config.json",
+            {"model_max_length": 10**30, "unk_token": "/", "chat_template": "x" * 5000, "a": "..", "b": "\0"},
+            "",
+        ),
+    ],
+)
+def test_settings_name_no_file_of_the_host(
+    file: str, settings: dict[str, object], why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Weights of another folder were loaded, and written into the next model."""
+    folder = plain(tmp_path)
+    (tmp_path / "key").write_text("secret")
+    (folder / file).write_text(json.dumps(settings))
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UntrustedDataError, match=why) if why else nullcontext():
+        refuse_no_model(folder)
+    with pytest.raises(UntrustedDataError, match=why) if why else nullcontext():
+        refuse_strange_files(folder)

@@ -62,6 +62,22 @@ def test_files_of_another_shape_are_a_typed_error(name: str, text: str, strange:
             load_tokenizer(str(strange))
 
 
+def test_a_tokenizer_of_a_strange_class_is_a_typed_error(tmp_path: Path) -> None:
+    """It has none of what all others have: the tokenizer's own constructor of ours failed on it."""
+    (tmp_path / "config.json").write_text('{"model_type": "rag"}')
+    (tmp_path / "tokenizer_config.json").write_text('{"tokenizer_class": "RagTokenizer"}')
+    with pytest.raises(ModelError, match="no tokenizer can be loaded"):
+        load_tokenizer(str(tmp_path))
+
+
+def test_a_link_to_a_file_of_the_host_is_no_template(strange: Path, tmp_path: Path) -> None:
+    (tmp_path / "private").write_text("secret")
+    (strange / "chat_template.jinja").unlink(missing_ok=True)
+    (strange / "chat_template.jinja").symlink_to(tmp_path / "private")
+    with pytest.raises(ModelError, match="is a link to another folder"):
+        load_tokenizer(str(strange))
+
+
 def test_a_template_that_fails_is_a_typed_error(strange: Path) -> None:
     (strange / "chat_template.jinja").write_text("{{ 1 / 0 }}")
     with pytest.raises(ValueError, match="chat template failed: ZeroDivisionError"):

@@ -5,10 +5,12 @@ Deviation from the paper: changes of test files are left out, as in every predic
 graded.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from selfplay import patches
 from selfplay.agent import Trajectory
+from selfplay.formatting import shortened
 from selfplay.oracle.errors import PredictionError
 from selfplay.oracle.grade import safely
 from selfplay.oracle.grades import Grade
@@ -18,6 +20,9 @@ from selfplay.oracle.task import Task
 from selfplay.oracle.world import Changes, SolverWorld, prediction_of
 from selfplay.patches import PatchError
 from selfplay.sandbox import Backend, Limits
+
+MOST_PATHS = 200
+"""Left-out paths that are named."""
 
 
 @dataclass(frozen=True)
@@ -50,5 +55,12 @@ def hand_in(backend: Backend, task: Task, changes: Changes, limits: Limits) -> H
         return HandIn(reason=error.message)
     found = safely(lambda: screened(task, ReadPrediction(prediction.diff, sections)), calibrated=True)
     if isinstance(found, Grade):  # the grader meets the same error, and says so
-        return HandIn(prediction.diff, "", prediction.left_out)
-    return HandIn(found.diff, "", (*prediction.left_out, *(path for path, _ in found.left_out)))
+        return HandIn(prediction.diff, "", some(prediction.left_out))
+    return HandIn(found.diff, "", some((*prediction.left_out, *(path for path, _ in found.left_out))))
+
+
+def some(paths: Sequence[str]) -> tuple[str, ...]:
+    """The first of these paths, shortened, and how many more there are: a solver may leave any number of files, and
+    what is stored of its attempt must not be more than is read again."""
+    more = (f"and {len(paths) - MOST_PATHS} more",) if len(paths) > MOST_PATHS else ()
+    return (*map(shortened, paths[:MOST_PATHS]), *more)
