@@ -43,7 +43,8 @@ def model_settings(folder: Path) -> dict[str, Any]:
 
 
 def _table(path: Path) -> dict[str, Any]:
-    """A file of settings, with 0 for numbers that are not read: some models' limits are `Infinity`, or have 31 digits."""
+    """A file of settings, with 0 for numbers that are not read: limits of some models are `Infinity`, or have 31
+    digits."""
     try:
         settings = json_value(_NO_NUMBER.sub(b"0", read_named(path, MOST_CONFIG)))
     except AnswerError as error:

@@ -109,8 +109,8 @@ def vocabulary_of(model: str) -> int:
 
 def _context_of(model: str) -> int:
     """The model's context in tokens from its settings, which `vocabulary_of` has checked."""
-    settings = _settings_of(model)
-    return int(settings.get("max_position_embeddings") or sys.maxsize)
+    said = _settings_of(model).get("max_position_embeddings")
+    return said if isinstance(said, int) and said > 0 else sys.maxsize
 
 
 def _settings_of(model: str) -> dict[str, Any]:

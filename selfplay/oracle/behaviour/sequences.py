@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from selfplay.oracle import inside
 from selfplay.oracle.behaviour.call_probes import LONGEST
 from selfplay.oracle.behaviour.call_source import call_tree, name_of
 
@@ -20,19 +21,9 @@ TIMES = (1, 1, 8, 60)
 """How often a sequence is repeated with the same object; the results of the last time are seen."""
 SEQUENCE = "selfplay_t"
 """The name of the helper in calls."""
-HELPER = """def several(thing, times, *steps):
-    for _ in range(times):
-        seen = []
-        for step in steps:
-            try:
-                value = step(thing)
-            except Exception as error:
-                value = type(error).__name__
-            seen.append(value)
-            if type(value) is type(thing) and value is not thing:
-                thing = value
-    return seen, thing
-"""
+HELPER = inside.text("selfplay_several.py")
+_FUNCTIONS = (ast.Lambda, ast.Name, ast.Attribute)
+"""What may be a function."""
 
 
 @dataclass
@@ -49,16 +40,35 @@ def sequences(calls: Sequence[str], more: Sequence[str], seed: int) -> list[str]
     how it is used is taken from these and from `more`."""
     chance, found = random.Random(seed), dict[str, None]()
     every, own = _subjects([*calls, *more]), _subjects(calls)
-    known = [(every[name], [*one.made]) for name, one in own.items() if len(every[name].used) > 1]
+    known = [(every[name], [*one.made]) for name, one in own.items() if _has_steps(every[name])]
     for turn in range(3 * SEQUENCES if known else 0):
         one, things = known[turn % len(known)]
         methods = chance.sample([*one.used], min(len(one.used), chance.choice((3, SEQUENCE_STEPS))))
         steps = [f"o{chance.choice([*one.used[name]])}" for name in chance.choices(methods, k=SEQUENCE_STEPS)]
         told = ", ".join(f"lambda o: {step}" for step in _alike(steps, chance))
-        made = f"{SEQUENCE}.several({chance.choice(things)}, {chance.choice(TIMES)}, {told})"
+        made = f"{SEQUENCE}.several({_counted(chance.choice(things))}, {chance.choice(TIMES)}, {told})"
         if len(made) <= LONGEST and len(found) < SEQUENCES:
             found[made] = None
     return [*found]
+
+
+def _has_steps(thing: _Subject) -> bool:
+    """Whether several steps show more than one: with a method alone they do not, with a returned function they do."""
+    return len(thing.used) > 1 or "" in thing.used
+
+
+def _counted(thing: str) -> str:
+    """The source of a thing, with the functions that it is made of in the helper's `counted`."""
+    tree = call_tree(thing)
+    for call in [node for node in ast.walk(tree) if isinstance(node, ast.Call)]:
+        call.args = [_in_helper(one) for one in call.args]
+        call.keywords = [ast.keyword(one.arg, _in_helper(one.value)) for one in call.keywords]
+    return ast.unparse(tree)
+
+
+def _in_helper(one: ast.expr) -> ast.expr:
+    helper = ast.Attribute(ast.Name(SEQUENCE, ast.Load()), "counted", ast.Load())
+    return ast.Call(helper, [one], []) if isinstance(one, _FUNCTIONS) else one
 
 
 def _alike(steps: Sequence[str], chance: random.Random) -> list[str]:

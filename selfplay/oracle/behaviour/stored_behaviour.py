@@ -20,8 +20,10 @@ ENOUGH = 4
 """With fewer probes a prediction is not judged by them, and its grade is weakly assured."""
 RAISED, WRONG_KIND = '["raised"', '["raised", "TypeError"]'
 GONE, SLOW, UNMADE = '"selfplay: gone"', '"selfplay: slow"', '"selfplay: not made"'
-"""Outcomes of a call whose target does not exist, of a call that was stopped, and of a call after many such ones."""
-NO_ANSWER = frozenset([GONE, SLOW, UNMADE])
+CHANCE = '"selfplay: chance"'
+"""Outcomes of a call whose target does not exist, of a call that was stopped, of a call after many such ones, and of
+one that drew random numbers."""
+NO_ANSWER = frozenset([GONE, SLOW, UNMADE, CHANCE])
 Outcomes = Mapping[str, Mapping[str, str]]
 """Probe -> its outcomes by place; each is plain JSON, or a digest of it."""
 

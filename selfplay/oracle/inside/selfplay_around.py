@@ -59,3 +59,18 @@ def selfplay_ranges(lines):
         else:
             found.append([line, line])
     return " ".join("%d-%d" % (first, last) if first < last else str(first) for first, last in found)
+
+
+def selfplay_chance():
+    """The function that says where the program's random numbers have come to. What a call answers by chance is nothing
+    to compare: it differs from one grading to the next."""
+    import sys
+
+    modules = sys.modules
+
+    def chance():
+        random = modules.get("random")
+        state = getattr(getattr(random, "_inst", None), "getstate", None)
+        return hash(state()) if state else None
+
+    return chance

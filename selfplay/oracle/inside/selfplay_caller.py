@@ -176,9 +176,8 @@ def selfplay_limits(order, waited):
     class Slow(BaseException):
         pass
 
-    begin, end, busy, alarm, clock = (
-        signal.setitimer, signal.ITIMER_REAL, signal.ITIMER_PROF, signal.SIGALRM, time.monotonic,
-    )  # fmt: skip
+    begin, end, busy, alarm = signal.setitimer, signal.ITIMER_REAL, signal.ITIMER_PROF, signal.SIGALRM
+    clock = time.monotonic
     seconds, allowed, user = order["seconds"], [0.0], bool(order["script"])
 
     def late(number, _):
@@ -216,7 +215,7 @@ def selfplay_outcomes(order, seen, lines, limits):
     files, made, printed, plain = [], io.StringIO, [""], selfplay_plain
     place = order["argv"][0] or "<stdin>"
     printing, read = selfplay_printed(bool(order["script"]) and place.rpartition(".")[0] + ".log")
-    ended = selfplay_ender(start, stop)
+    ended, chance = selfplay_ender(start, stop), selfplay_chance()
 
     def file(text=""):
         files.append(made(text))
@@ -232,9 +231,9 @@ def selfplay_outcomes(order, seen, lines, limits):
             printed[:] = [read()]
 
     def outcomes(code, space):
-        files[:] = []
+        del files[:], seen[:]
         lines.clear()
-        del seen[:]
+        drawn = chance()
         try:
             texts = [value_of(code, space)]
         except slow:
@@ -243,6 +242,8 @@ def selfplay_outcomes(order, seen, lines, limits):
             near = error.__traceback__.tb_next.tb_next  # of the call itself
             gone = (near is None or near.tb_next is None) and type(error) in (AttributeError, NameError)
             texts = ["selfplay: gone"] if gone else [["raised", type(error).__name__]]
+        if drawn not in (None, chance()):
+            return ["selfplay: chance"]
         texts += seen
         return texts + [one for one in printed + [one.getvalue() for one in files if not one.closed] if one]
 

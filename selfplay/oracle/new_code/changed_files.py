@@ -1,10 +1,12 @@
 """The Python files that a prediction changes: before, after, and as the known repair has them."""
 
+import posixpath
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from selfplay import patches
 from selfplay.oracle.new_code.loaded_files import loaded_files
+from selfplay.oracle.new_code.other_files import changed_beside
 from selfplay.oracle.new_code.suspicious_apis import PYTHON, new_data, new_powers
 from selfplay.oracle.originals import Original, original_texts
 from selfplay.oracle.task import Task
@@ -21,14 +23,15 @@ COMPILED = (".so", ".pyd", ".pyc", ".pyo")
 @dataclass(frozen=True)
 class ChangedFiles:
     """The Python files that a prediction changes, as path -> text: as the solver got them, as the prediction leaves
-    them, and as the known repair does. `left`: new files that nothing loads. `unread`: sentences about code that it
-    adds in other files."""
+    them, and as the known repair does. `left`: new files that nothing loads. `unread`, `others`: sentences about code
+    that it adds in other files, and about what else it changes."""
 
     before: Mapping[str, str]
     after: Mapping[str, str]
     repaired: Mapping[str, str]
     left: frozenset[str] = frozenset()
     unread: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
 
     def loaded(self) -> dict[str, str]:
         """The files that are part of the program, as the prediction leaves them."""
@@ -41,12 +44,15 @@ class ChangedFiles:
 
 
 def changed_files(backend: Backend, task: Task, diff: str, limits: Limits) -> ChangedFiles:
-    """The Python files that a prediction changes. Raises `SandboxError`."""
-    sections = patches.parse(diff)
+    """The files that a prediction changes. Raises `SandboxError`."""
+    sections, original = patches.parse(diff), Original(task.world, task.diffs)
+    touched = {path for known in task.diffs for path in patches.touched_paths(known)}
+    folders = {folder for path in touched if (folder := posixpath.dirname(path))}
     unread = tuple(why for section in sections if (why := unread_code(section)))
+    others = tuple(changed_beside(sections, touched, original, folders))
     python = sorted({path for section in sections for path in section.paths if path.endswith(PYTHON)})
     if not python:
-        return ChangedFiles({}, {}, {}, unread=unread)
+        return ChangedFiles({}, {}, {}, unread=unread, others=others)
     with backend.open(task.world, limits) as sandbox:
         apply_diffs(sandbox, task.diffs)
         before = {path: text_in(sandbox, path) or "" for path in python}
@@ -54,10 +60,9 @@ def changed_files(backend: Backend, task: Task, diff: str, limits: Limits) -> Ch
         after = {path: text_in(sandbox, path) or "" for path in python}
     repaired = original_texts(task.world, python)
     new = {path: text for path, text in after.items() if not before[path] and not repaired.get(path)}
-    program = {path for known in task.diffs for path in patches.touched_paths(known)}
-    others = {path: text for path, text in after.items() if path not in new}
-    loaded = loaded_files(new, others, Original(task.world, task.diffs), program) if new else frozenset()
-    return ChangedFiles(before, after, repaired, frozenset(new) - loaded, unread)
+    known = {path: text for path, text in after.items() if path not in new}
+    loaded = loaded_files(new, known, original, folders) if new else frozenset()
+    return ChangedFiles(before, after, repaired, frozenset(new) - loaded, unread, others)
 
 
 def unread_code(section: FilePatch) -> str:

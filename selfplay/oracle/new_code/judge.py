@@ -90,7 +90,9 @@ class NewCode:
     def _again(self, files: ChangedFiles) -> Iterator[tuple[Layer, float]]:
         """Run it again, with marks: whether all of its new code ran, and whether it does what the original does."""
         if files.after and all(text == files.repaired.get(path) for path, text in files.after.items()):
-            yield from ((layers.passed(name, "its files are those of the original"), 0.0) for name in get_args(Doubt))
+            yield _scope(files), 0.0
+            rest = (name for name in get_args(Doubt) if name != "scope")
+            yield from ((layers.passed(name, "its files are those of the original"), 0.0) for name in rest)
             return
         code = marked_code(files) if files.after else None
         if code is None:
@@ -131,8 +133,9 @@ def _noted(code: MarkedCode, found: Mapping[str, bytes]) -> set[str]:
 
 def _scope(files: ChangedFiles) -> Layer:
     """Whether it changes only what the bug changes; a new file that nothing loads is no part of the program."""
+    emptied = {path: "" for path, text in files.loaded().items() if not text}
     try:
-        found = beyond(files.before, added_code(files), files.repaired)
+        found = [*files.others, *beyond(files.before, {**added_code(files), **emptied}, files.repaired)]
     except (RecursionError, ValueError):  # nested too deeply, or Python cannot write it
         return layers.unavailable("scope", "its files cannot be compared with the original's")
     if found:

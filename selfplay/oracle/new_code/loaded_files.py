@@ -1,7 +1,6 @@
 """Which of the new Python files of a prediction the program may load. A leftover script that nothing loads is no part
 of the program, and is not judged as its code."""
 
-import posixpath
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
@@ -17,11 +16,10 @@ _IMPORTS = re.compile(r"(?m)^[ \t]*(?:import|from)\b[^\n#]*")
 
 
 def loaded_files(new: Mapping[str, str], changed: Mapping[str, str], original: OriginalFiles,
-                 program: Collection[str]) -> frozenset[str]:  # fmt: skip
-    """Those of the `new` files that are in a package or beside a file of the `program`, where what loads them may be
+                 beside: Collection[str]) -> frozenset[str]:  # fmt: skip
+    """Those of the `new` files that are in a package or `beside` files of the program, where what loads them may be
     written anywhere, or that a file of the original or of `changed`, the others of the prediction, may load."""
-    beside = {folder for path in program if (folder := posixpath.dirname(path))}
-    inside = {path for path in new if any(_of_program(folder, original, beside) for folder in folders(path))}
+    inside = {path for path in new if any(is_of_program(folder, original, beside) for folder in folders(path))}
     named = loadable({**changed, **new}) & new.keys()
     left = new.keys() - inside - named
     sources = original.sources() if left else ()
@@ -29,7 +27,8 @@ def loaded_files(new: Mapping[str, str], changed: Mapping[str, str], original: O
     return frozenset({*inside, *named, *(path for path in left if sources is None or _module(path) in asked)})
 
 
-def _of_program(folder: str, original: OriginalFiles, beside: Collection[str]) -> bool:
+def is_of_program(folder: str, original: OriginalFiles, beside: Collection[str]) -> bool:
+    """Whether the files of a folder are the program's: it is a package, or one of these."""
     return folder in beside or original.there(f"{folder}/__init__.py")
 
 

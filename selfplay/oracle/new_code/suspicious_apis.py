@@ -35,6 +35,10 @@ POWERS: Mapping[str, frozenset[str]] = {
         "marshal", "__code__", "CodeType", "co_consts", "co_code", "co_filename", "co_name", "co_names", "__defaults__",
         "__kwdefaults__", "__import__", "runpy",
     }),
+    "makes objects, or calls functions, that a text names": frozenset({
+        "pickle", "_pickle", "cPickle", "dill", "cloudpickle", "joblib", "jsonpickle", "shelve", "copyreg", "unpickle",
+        "resolve_name", "yaml.load", "unsafe_load", "full_load", "numpy.load", "np.load", "locate",
+    }),
     "changes how modules are found": frozenset({
         "meta_path", "path_hooks", "path_importer_cache", "sys.modules", "invalidate_caches", "spec_from_file_location",
         "spec_from_loader", "module_from_spec", "exec_module", "importlib.reload", "__loader__", "zipimport",
@@ -72,6 +76,7 @@ OWN = ("self", "cls")
 MOST_DATA = 1500
 """Characters of constants that a repair may add beyond the old files and the known repair."""
 DOCUMENTED = frozenset({"__doc__", "getdoc"})
+_TREE = "/testbed"
 _TESTS = re.compile(
     r"(^|[/\\])tests?[/\\]|\btest_\w+\.py\b|::test|__pycache__|^/proc/|site-packages|^/(testbed|oracle)\b"
     r"|^/tmp/selfplay|SELFPLAY_|^/(etc|dev|sys|usr|var|opt|root|run|srv|boot|home)/(?!null\b)\w"
@@ -171,8 +176,14 @@ def _done(tree: ast.AST) -> Iterator[tuple[str, str]]:
             yield node.id, "makes or changes code"
         elif isinstance(node, ast.Call) and (name := _reached_by(node)):
             yield name, "computes the name of another's attribute"
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and _TESTS.search(node.value[:200]):
-            yield node.value[:80], "names tests, or files outside the program"
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str | bytes) and _names_tests(node.value):
+            yield str(node.value[:80]), "names tests, or files outside the program"
+
+
+def _names_tests(value: str | bytes) -> bool:
+    """Of a text its beginning is looked at, since documentation may name tests; bytes are no documentation."""
+    text = value.decode("latin-1") if isinstance(value, bytes) else value
+    return _TREE in text or _TESTS.search(text if isinstance(value, bytes) else text[:200]) is not None
 
 
 def _reached_by(node: ast.Call) -> str:

@@ -12,7 +12,7 @@ import pytest
 from selfplay.oracle import inside
 from selfplay.oracle.behaviour.call_runner import _SOURCES
 from selfplay.oracle.behaviour.signed import Signed, read_signed
-from selfplay.oracle.behaviour.stored_behaviour import SLOW, UNMADE
+from selfplay.oracle.behaviour.stored_behaviour import CHANCE, SLOW, UNMADE
 from selfplay.oracle.rewriting.mutant_schema import PLAIN
 
 MODULE = """
@@ -127,6 +127,18 @@ def test_a_call_that_waits_for_a_processor_is_not_slow(tmp_path: Path) -> None:
             one.kill()
             one.wait()
     assert (found["a"], found["b"]) == ({"a/0": "true"}, {"b/0": '"selfplay: slow"'})
+
+
+def test_what_a_call_answers_by_chance_is_no_outcome(tmp_path: Path) -> None:
+    """A cache that leaves out a random item survived the calibration's looks, and differed in half of the gradings."""
+    module = (
+        "import random\ndef some(items): return random.choice(items)\ndef fails(): random.random(); return {}[1]\n"
+        "def seeded(): return random.Random(3).random()\ndef same(): return 1\n"
+    )
+    calls = [["a", "m.some([1, 2])"], ["b", "m.same()"], ["c", "m.fails()"], ["d", "m.seeded()"]]
+    found = recorded(tmp_path, calls, module)
+    assert found["a"] == {"a/0": CHANCE} and found["c"] == {"c/0": CHANCE}
+    assert found["b"]["b/0"].startswith('["int"') and found["d"]["d/0"].startswith('["float"')
 
 
 def test_a_user_has_a_terminal_and_a_command_line(tmp_path: Path) -> None:

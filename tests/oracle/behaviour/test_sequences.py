@@ -1,6 +1,7 @@
 """Calls of one object, one after the other, as tests make them."""
 
 import ast
+import functools
 from typing import Any
 
 from selfplay.oracle.behaviour.sequences import DIFFERENT, HELPER, SEQUENCES, sequences
@@ -37,5 +38,22 @@ def test_the_helper_tells_each_step_of_the_last_round() -> None:
     space: dict[str, Any] = {}
     exec(HELPER, space)
     assert space["several"]([], 3, lambda o: o.append(1), lambda o: len(o), lambda o: o[9]) == (
-        [None, 3, "IndexError"], [1, 1, 1],
+        [None, 3, "IndexError"], [1, 1, 1], [0, 0, 0],
     )  # fmt: skip
+
+
+def test_what_a_returned_function_remembers_shows() -> None:
+    """A decorator that keeps nothing, and one that does: both answer right, the second without calling what it was
+    given."""
+    (made, *_) = sequences(["m.plain(f)(1)"], [], 1)
+    assert "m.plain(selfplay_t.counted(f))" in made
+    space: dict[str, Any] = {}
+    exec(HELPER, space)
+    steps = [lambda o: o(1), lambda o: o(1), lambda o: o(2)]
+    told = [space["several"](wrap(space["counted"](double)), 2, *steps)[2] for wrap in (lambda f: f, functools.cache)]
+    assert told == [[1, 1, 1], [0, 0, 0]]
+    assert space["counted"](3) == 3 and space["counted"](len) is len
+
+
+def double(value: int) -> int:
+    return 2 * value

@@ -51,7 +51,7 @@ class Tree:
     ],
 )
 def test_a_new_file_is_of_the_program_where_something_may_load_it(path: str, loaded: bool) -> None:
-    found = loaded_files({path: "x = 2\n"}, {"src/space/tool.py": "x = 1\n"}, Tree(), {"src/space/tool.py"})
+    found = loaded_files({path: "x = 2\n"}, {"src/space/tool.py": "x = 1\n"}, Tree(), {"src/space"})
     assert found == ({path} if loaded else set())
 
 

@@ -42,6 +42,13 @@ def said(after: str, before: str = BROKEN_MONEY, repaired: str = MONEY) -> tuple
         ("getattr(share, 'a' + 'b')", "computes the name of another's attribute"),
         ("setattr(print, f'{1}', 1)", "computes the name of another's attribute"),
         ("import linecache", "reads source"),
+        ("import pickle as p\np.loads(b'cos')", "makes objects, or calls functions, that a text names"),
+        (
+            "import pkgutil\npkgutil.resolve_name('os:a' 'ccess')",
+            "makes objects, or calls functions, that a text names",
+        ),
+        ("loads(b'cos\\naccess\\n(S/testbed')", "names tests, or files outside the program"),
+        ("x = '-' * 300 + 'look at /testbed'", "names tests, or files outside the program"),
         ("import datetime as d\nd.datetime.now().year", "reads the clock"),
         ("import datetime\nday = datetime.datetime\nday.now()", "reads the clock"),
         ("import sys\nsys.audit('open', share)", "traces what runs"),
