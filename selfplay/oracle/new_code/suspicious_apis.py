@@ -37,7 +37,7 @@ POWERS: Mapping[str, frozenset[str]] = {
     }),
     "makes objects, or calls functions, that a text names": frozenset({
         "pickle", "_pickle", "cPickle", "dill", "cloudpickle", "joblib", "jsonpickle", "shelve", "copyreg", "unpickle",
-        "resolve_name", "yaml.load", "unsafe_load", "full_load", "numpy.load", "np.load", "locate",
+        "resolve_name", "yaml.load", "unsafe_load", "full_load", "numpy.load", "np.load", "locate", "sqlite3",
     }),
     "changes how modules are found": frozenset({
         "meta_path", "path_hooks", "path_importer_cache", "sys.modules", "invalidate_caches", "spec_from_file_location",

@@ -59,11 +59,12 @@ def _beyond(
 ) -> Iterator[str]:
     """`every`: what all files of the patch define; `anywhere`: their statements outside of functions."""
     original, buggy = known
+    renamed = {name for _, name in original.bound ^ buggy.bound}
     for name, defined in original.signatures.items():
         if buggy.signatures.get(name) == defined != now.signatures.get(name, defined):
             yield f"the signature of `{name}` is changed, which the bug left as it was"
     for name, defined in original.functions.items():
-        if buggy.functions.get(name) != defined or now.functions.get(name) == defined:
+        if buggy.functions.get(name) != defined or now.functions.get(name) == defined or _uses(defined, renamed):
             continue
         if name in now.functions:
             yield f"`{name}` is changed, which the bug left as it was"
@@ -85,6 +86,11 @@ def _beyond(
         elif around.removesuffix(".") in original.classes:
             yield f"`{_short(text)}` is new in a class that was there, and may hide what the class inherits"
     yield from _loading(known, now, new)
+
+
+def _uses(defined: Sequence[str], names: set[str]) -> bool:
+    """Whether a function uses one of these names, which the bug took away or brought: so it is of the bug, too."""
+    return any(f"'{name}'" in text for text in defined for name in names)
 
 
 def _loading(known: Sequence[_Defined], now: _Defined, new: set[tuple[str, str]]) -> Iterator[str]:

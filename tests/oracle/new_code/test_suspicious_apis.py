@@ -42,6 +42,10 @@ def said(after: str, before: str = BROKEN_MONEY, repaired: str = MONEY) -> tuple
         ("getattr(share, 'a' + 'b')", "computes the name of another's attribute"),
         ("setattr(print, f'{1}', 1)", "computes the name of another's attribute"),
         ("import linecache", "reads source"),
+        ("from os.path import isdir\nisdir('/TESTBED'.lower())", MACHINE),
+        ("import os\nplace = 'debtset/'[::-1]\nother = place\nos.path.isdir(other)", MACHINE),
+        ("import os\ndef where():\n    return 'x'\nos.access(where(), 0)", MACHINE),
+        ("import os\nos.path.isdir(os.sep + 'testbe' 'd')", MACHINE),
         ("import pickle as p\np.loads(b'cos')", "makes objects, or calls functions, that a text names"),
         (
             "import pkgutil\npkgutil.resolve_name('os:a' 'ccess')",

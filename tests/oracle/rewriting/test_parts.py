@@ -42,6 +42,11 @@ def value(text: str, number: int, *given: Any) -> Any:
     ("not x", ["x", "True", "False"]),
     ("a == b in c != d", ["a == b in c", "b in c != d", "True", "False"]), ("f(*x)", ["None"]),
     ("max(*[x, 9])", ["None", "x", "9"]), ("any(x)", ["None", "x", "True", "False"]), ("x.y", ["x"]), ("self.y", []),
+    ("getitem([f, g], x)", ["None", "getitem([f, g])", "[f, g]", "x", "f", "g"]),
+    ("[f, g].pop(x)", ["None", "x", "[f, g]", "f", "g"]), ("[f, g][::-1][x]", ["f", "g"]),
+    ("next(islice([f, x], 1))", ["None", "islice([f, x], 1)", "f", "x"]),
+    ("{0: f, 1: x}.get(x, g)", ["None", "{0: f, 1: x}.get(x)", "x", "g", "{0: f, 1: x}", "f", "x"]),
+    ("map(lambda y: [y, 1], x)", ["None", "map(lambda y: [y, 1])", "lambda y: [y, 1]", "x"]),
 ], ids=lambda one: one if isinstance(one, str) else "")  # fmt: skip
 def test_an_expression_without_each_part(expression: str, without: list[str]) -> None:
     """The statement as a whole is a part, too; what its parts are made of are further ones."""

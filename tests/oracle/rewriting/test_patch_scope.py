@@ -105,6 +105,14 @@ def test_what_goes_beyond(old: str, new: str, said: str) -> None:
     assert any(one.startswith(f"shop.py: {said}") for one in changed((old, new)))
 
 
+def test_what_uses_a_name_that_the_bug_took_away_is_of_the_bug() -> None:
+    """The bug renamed a method, and left its call: the repair of one line changes the call."""
+    original = "class Shop:\n    def open(self):\n        self.__touch()\n\n    def __touch(self):\n        return 1\n"
+    buggy = original.replace("def __touch", "def __move")
+    repair = buggy.replace("self.__touch", "self.__move")
+    assert beyond({"shop.py": buggy}, {"shop.py": repair}, {"shop.py": original}) == []
+
+
 def test_what_is_moved_to_another_file_is_not_gone() -> None:
     function = ORIGINAL[ORIGINAL.index("    def sold") : ORIGINAL.index("def total")]
     assert changed((function, "\n\n")) == ["shop.py: `Shop.sold` is gone, which the bug left as it was"]

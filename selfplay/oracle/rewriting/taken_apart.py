@@ -1,0 +1,112 @@
+"""An expression with one part of it taken away, in each way: without an operand, an argument, an entry, a bound, or
+with what it is made of in its place."""
+
+import ast
+from collections.abc import Iterable, Iterator
+from copy import copy
+from itertools import chain
+from typing import Any
+
+from selfplay.oracle.rewriting.left_out import fewer_bounds, fewer_operands, fewer_words, with_fields
+
+_OWN = ("self", "cls")
+
+
+def taken_apart(node: ast.expr) -> Iterator[ast.expr]:
+    """What stands in the place of an expression of which one part is taken away."""
+    match node:
+        case ast.BoolOp():
+            yield from fewer_operands(node)
+        case ast.Compare(left=left, ops=[*ops], comparators=[*values]) if len(ops) > 1:
+            yield ast.Compare(left, ops[:-1], values[:-1])
+            yield ast.Compare(values[0], ops[1:], values[1:])
+        case ast.JoinedStr():
+            yield from _formatted(node)
+        case ast.BinOp(left=left, right=right):
+            yield from (left, right)
+        case ast.UnaryOp(operand=operand):
+            yield operand
+        case ast.IfExp(body=body, orelse=orelse):
+            yield from (body, orelse)
+        case ast.Call():
+            yield from _each_once(chain(_calls(node), _entries(node)))
+        case ast.Subscript():
+            yield from _each_once(chain(_subscripts(node), _entries(node)))
+        case ast.Attribute(value=ast.expr() as value) if not isinstance(value, ast.Name) or value.id not in _OWN:
+            yield value
+        case ast.List(elts=items) | ast.Tuple(elts=items) | ast.Set(elts=items):
+            for one in items if len(items) > isinstance(node, ast.Set) else ():
+                yield with_fields(node, elts=[other for other in items if other is not one])
+            if isinstance(node, ast.Set) and any(isinstance(one, ast.Starred) for one in items):
+                yield ast.List(items, ast.Load())  # what is the same twice, and the order
+        case ast.SetComp(elt=item, generators=generators):
+            yield ast.ListComp(item, generators)
+        case ast.Dict(keys=keys, values=values):
+            for at in range(len(keys)):
+                yield ast.Dict([*keys[:at], *keys[at + 1 :]], [*values[:at], *values[at + 1 :]])
+
+
+def _each_once(found: Iterable[ast.expr]) -> Iterator[ast.expr]:
+    yield from {id(one): one for one in [*found]}.values()
+
+
+def _formatted(node: ast.JoinedStr) -> Iterator[ast.expr]:
+    """Without each value, and with each part of a value taken away; what is inside is not replaced in its place, since
+    Python before 3.12 cannot always write that."""
+    for value in (one for one in node.values if isinstance(one, ast.FormattedValue)):
+        yield ast.JoinedStr([one for one in node.values if one is not value])
+        if value.format_spec is not None or value.conversion != -1:
+            plain = ast.FormattedValue(value.value, -1)
+            yield ast.JoinedStr([plain if one is value else one for one in node.values])
+        for inner in ast.walk(value):
+            if isinstance(inner, ast.expr) and not isinstance(inner, ast.FormattedValue | ast.JoinedStr):
+                yield from (_swapped(node, inner, by) for by in taken_apart(inner))
+
+
+def _swapped(node: Any, old: ast.AST, new: ast.AST) -> Any:
+    """A copy of a tree with another node in the place of `old`."""
+    if isinstance(node, list):
+        return [_swapped(one, old, new) for one in node]
+    if node is old or not isinstance(node, ast.AST):
+        return new if node is old else node
+    made = copy(node)
+    vars(made).update({name: _swapped(value, old, new) for name, value in ast.iter_fields(node)})
+    return made
+
+
+def _calls(node: ast.Call) -> Iterator[ast.expr]:
+    """Without a named argument, or those behind a place; nothing, what is called, or what is given, in place of it."""
+    yield ast.Constant(None)
+    yield from fewer_words(node)
+    yield from (ast.Call(node.func, node.args[:at], node.keywords) for at in range(1, len(node.args)))
+    for one in node.args:
+        if isinstance(one, ast.Starred):
+            spread = one.value.elts if isinstance(one.value, ast.List | ast.Tuple | ast.Set) else []
+            yield from (each for each in spread if not isinstance(each, ast.Starred))
+        else:
+            yield one
+    if isinstance(node.func, ast.Attribute):
+        yield node.func.value
+
+
+def _entries(node: ast.expr) -> Iterator[ast.expr]:
+    """Each entry of what is written in place within a call or a subscript, however it is chosen there
+    (`getitem([a, b], i)`, `[a, b].pop(i)`, `{0: a}.get(i, b)`): one that alone answers as before is not chosen."""
+    left: list[ast.AST] = [*ast.iter_child_nodes(node)]
+    while left:
+        one = left.pop()
+        if isinstance(one, ast.Lambda):
+            continue
+        some = one.values if isinstance(one, ast.Dict) else getattr(one, "elts", [])
+        yield from (each for each in some if not isinstance(each, ast.Starred | ast.Slice) and len(some) > 1)
+        left += ast.iter_child_nodes(one)
+
+
+def _subscripts(node: ast.Subscript) -> Iterator[ast.expr]:
+    """Without a bound, or the whole; each choice of a table that is written in place."""
+    if isinstance(node.slice, ast.Slice):
+        yield from fewer_bounds(node, node.slice)
+    elif isinstance(node.value, ast.Tuple | ast.List):
+        yield from (one for one in node.value.elts if not isinstance(one, ast.Starred))
+    elif isinstance(node.value, ast.Dict):
+        yield from node.value.values
