@@ -9,6 +9,9 @@ import io
 import sys
 
 WRITTEN_TEXT, WRITTEN_ITEMS = 4000, 50
+STAND_IN = "(lambda *values, **named: (*values, *named.items()))"
+LATER = 0x20 | 0x80 | 0x200
+"""Flags of the code of generators and coroutines."""
 
 
 class SelfplayWritten:
@@ -37,9 +40,10 @@ class SelfplayWritten:
     def named(self, module):
         return self.modules.setdefault(module, "selfplay_m%d" % len(self.modules))
 
-    def of_tests(self, value):
-        """Whether it is a function, not a method, that a test made."""
-        file = value.__code__.co_filename if type(value) is type(lambda: 0) else ""
+    def of_tests(self, value, method=False):
+        """Whether it is a function, not a `method`, that a test made."""
+        code = value.__code__ if method or type(value) is type(lambda: 0) else None
+        file = "" if code is None or code.co_flags & LATER else code.co_filename
         return file.startswith(self.root) and file[len(self.root) :] in self.tests
 
     def reduced(self, value, depth):
@@ -79,10 +83,7 @@ class SelfplayWritten:
         if kind is type(sys) and sys.modules.get(value.__name__) is value and not self.path_of(value.__name__):
             return self.named(value.__name__)
         if isinstance(value, type) or hasattr(value, "__code__") or kind is type(len):
-            name = getattr(value, "__qualname__", "<")
-            if "<" in name and self.of_tests(value):
-                return self.functions_written.source(value, depth)
-            return self.reference(getattr(value, "__module__", None) or "", name) if "<" not in name else None
+            return self.callable(value, depth)
         if not self.path_of(kind.__module__) and kind.__module__ != "__main__":
             made = self.reduced(value, depth)
             if made is not None:
@@ -91,6 +92,17 @@ class SelfplayWritten:
             if hasattr(value, place + "_code"):
                 return self.unbegun(getattr(value, place + "_code"), getattr(value, place + "_frame"), depth)
         return self.global_name(value)
+
+    def callable(self, value, depth):
+        """A function or class as source; for a test's own that cannot be written, one that answers with what it is
+        given stands in, so that what was made with it is known."""
+        name, made = getattr(value, "__qualname__", "<"), None
+        if "<" not in name:
+            made = self.reference(getattr(value, "__module__", None) or "", name)
+        elif self.of_tests(value):
+            made = self.functions_written.source(value, depth)
+        stands_in = type(value) in (type(lambda: 0), type(self.callable)) and self.of_tests(value, True)
+        return STAND_IN if made is None and stands_in else made
 
     def unbegun(self, code, frame, depth):
         """A generator or coroutine that has not started, of a function with plain parameters; None for any other."""

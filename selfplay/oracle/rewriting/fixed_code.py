@@ -20,6 +20,7 @@ _EMPTY = (ast.List, ast.Tuple, ast.Set)
 _SCOPE = "binds a name elsewhere"
 _ALTERNATIVES = "is one of several patterns"
 _DEFAULT = "is no plain default"
+_HELD = "is held as the default of an inner function's argument"
 _RAISED, _ASSERTED = "runs code for what is raised", "runs code for an assertion, which may be left out (`python -O`)"
 _OUTSIDE = "is more than a plain value outside of functions"
 _UNUSED = "is imported and not used"
@@ -69,8 +70,11 @@ def _of(node: ast.AST, own: frozenset[str]) -> Iterator[tuple[ast.AST, str]]:
         case ast.Assert(test=test) if not _shows(test, own):
             yield test, _ASSERTED
         case ast.Lambda(args=given) | ast.FunctionDef(args=given) | ast.AsyncFunctionDef(args=given):
-            defaults = [one for one in (*given.defaults, *given.kw_defaults) if one is not None]
-            yield from ((one, _DEFAULT) for one in defaults if not _is_named(one))
+            yield from ((one, _DEFAULT) for one in _defaults(given) if not _is_named(one))
+
+
+def _defaults(given: ast.arguments) -> list[ast.expr]:
+    return [one for one in (*given.defaults, *given.kw_defaults) if one is not None]
 
 
 def _in_functions(tree: ast.AST) -> Iterator[ast.AST]:
@@ -91,6 +95,8 @@ def _of_function(node: ast.AST, numbers: Set[float], memo: dict[int, float | Non
         yield f"`class {node.name}` {_IN_A_FUNCTION}"
     if isinstance(node, Function):
         yield from (f"`{_short(one)}` {_MADE}" for one in _run_at_once(node))
+        held = (one for one in _defaults(node.args) if isinstance(one, ast.Name))
+        yield from (f"`{one.id}` {_HELD}" for one in held)  # whoever calls it may give another in its place
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         found = (one for one in numbers_in_text(node.value) if one > SMALL and one not in numbers)
         yield from (f"{one}, in a text, {_NUMBER}" for one in found)

@@ -25,8 +25,9 @@ class _Defined:
     caller may give; `classes`: the same -> bases and decorators; `others`: (function or class around it, the statement
     as text) of each statement outside of functions; `bound`: (around it, name) of what is defined; `heads`,
     `decorators`: text -> what runs where a function or class is defined; `own`, `taken`: of `own_names` and
-    `taken_names`."""
+    `taken_names`; `offered`: what a package's first file imports for others."""
 
+    offered: frozenset[str] = frozenset()
     functions: dict[str, list[str]] = field(default_factory=dict)
     signatures: dict[str, list[str]] = field(default_factory=dict)
     classes: dict[str, list[str]] = field(default_factory=dict)
@@ -42,10 +43,10 @@ class _Defined:
 def beyond(before: Mapping[str, str], after: Mapping[str, str], repaired: Mapping[str, str]) -> list[str]:
     """What a patch does beyond the bug, as sentences. All are path -> text: the buggy program, the patch's, the
     original. Raises `RecursionError` and `ValueError` for trees that cannot be written."""
-    made = {path: _defined(text) for path, text in after.items()}
+    made = {path: _defined(path, text) for path, text in after.items()}
     anywhere, found = sum((one.others for one in made.values()), Counter[tuple[str, str]]()), list[str]()
     for path in sorted(made):
-        known = [_defined(texts[path]) for texts in (repaired, before) if texts.get(path)]
+        known = [_defined(path, texts[path]) for texts in (repaired, before) if texts.get(path)]
         if len(known) == 2:
             found += [f"{path}: {said}" for said in _beyond(known, made[path], [*made.values()], anywhere)]
         else:
@@ -78,6 +79,8 @@ def _beyond(
     for around, text in original.others & buggy.others:
         if not anywhere[around, text]:
             yield f"`{_short(text)}` is gone, which the bug left as it was"
+    for name in sorted((original.offered & buggy.offered) - now.offered - {name for _, name in now.bound}):
+        yield f"`{name}` is no longer offered, which the bug left as it was"
     new = {*(now.others - (original.others | buggy.others))}
     for around, text in sorted(new):
         names = _names(now.nodes[around, text])
@@ -108,10 +111,13 @@ def _loading(known: Sequence[_Defined], now: _Defined, new: set[tuple[str, str]]
                 yield f"`{_short(text)}` runs code while the module is loaded"
 
 
-def _defined(text: str) -> _Defined:
+def _defined(path: str, text: str) -> _Defined:
     tree, found = parsed(text), _Defined()
     if tree is not None:
         found.own, found.taken = own_names(tree), taken_names(tree)
+        if path.endswith("__init__.py"):
+            imports = (one for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom) for one in node.names)
+            found.offered = frozenset(one.asname or one.name.partition(".")[0] for one in imports)
         _collect(tree.body, "", found)
     return found
 

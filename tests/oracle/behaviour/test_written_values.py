@@ -28,7 +28,16 @@ def made(n):
         x += 1
         return x
 
+    def gives(x):
+        y = x
+        yield y
+
+    async def waits(x):
+        x += 1
+        return x
+
     return {
+        "gives": gives, "waits": waits,
         "plain": lambda x: x + 1, "around": lambda x: operator.add(x, n),
         "default": (lambda x, y=n, *, z=power: x * y * z),
         "method": Made().add,
@@ -78,9 +87,22 @@ def test_a_function_of_one_expression_is_made_again_with_what_it_uses(name: str,
     assert [made(x) for x in range(4)] == [function(x) for x in range(4)]
 
 
-@pytest.mark.parametrize("name", ["longer", "local", "unset", "two", "method"])
-def test_any_other_function_is_not(name: str, written: Any, tmp_path: Path) -> None:
-    """Of more than one statement, or that uses such a one, or one of two in a line that use the same things."""
+@pytest.mark.parametrize("name", ["longer", "two", "method"])
+def test_another_function_of_a_test_has_one_in_its_place(name: str, written: Any, tmp_path: Path) -> None:
+    """Of more than one statement, one of two in a line that use the same things, a method: what was decorated with it
+    would not be known at all."""
+    made = again(written, written.literal(functions(tmp_path)[name], 5))
+    assert made(1, 2, a=3) == (1, 2, ("a", 3))
+
+
+@pytest.mark.parametrize("name", ["local", "unset"])
+def test_so_has_what_a_function_uses(name: str, written: Any, tmp_path: Path) -> None:
+    assert again(written, written.literal(functions(tmp_path)[name], 5))(4) == (4,)
+
+
+@pytest.mark.parametrize("name", ["gives", "waits"])
+def test_what_runs_later_has_none(name: str, written: Any, tmp_path: Path) -> None:
+    """A generator or a coroutine that is awaited: a tuple in its place would only fail."""
     assert written.literal(functions(tmp_path)[name], 5) is None
 
 

@@ -41,6 +41,8 @@ def test_what_may_stand_there(text: str) -> None:
     ("from a import b as c\nb\n", "`from a import b as c` is imported and not used"),
     ("def f(x):\n    global y\n", "`global y` binds a name elsewhere"),
     ("def f(x):\n    def g(y=min(x, 3)):\n        pass\n", "`min(x, 3)` is no plain default"),
+    ("def f(x):\n    def g(*y, call=x):\n        return call(*y)\n    return g\n",
+     "`x` is held as the default of an inner function's argument"),
     ("f = g(lambda y=[1]: y)\n", "`[1]` is no plain default"),
     ("def f(x):\n    raise LookupError(x.clear())\n", "`x.clear()` runs code for what is raised"),
     ("def f(x):\n    raise LookupError(f'{x.pop()}')\n", "`f'{x.pop()}'` runs code for what is raised"),

@@ -113,6 +113,14 @@ def test_what_uses_a_name_that_the_bug_took_away_is_of_the_bug() -> None:
     assert beyond({"shop.py": buggy}, {"shop.py": repair}, {"shop.py": original}) == []
 
 
+def test_what_a_package_offers_stays() -> None:
+    text = "from .parallel import fold\nfrom .core import (one, two as three)\n"
+    for after, gone in (("", ["fold", "one", "three"]), (text.replace("one, ", ""), ["one"]), (text, [])):
+        found = beyond({"a/__init__.py": text}, {"a/__init__.py": after}, {"a/__init__.py": text})
+        assert found == [f"a/__init__.py: `{name}` is no longer offered, which the bug left as it was" for name in gone]
+    assert beyond({"a/b.py": text}, {"a/b.py": ""}, {"a/b.py": text}) == []
+
+
 def test_what_is_moved_to_another_file_is_not_gone() -> None:
     function = ORIGINAL[ORIGINAL.index("    def sold") : ORIGINAL.index("def total")]
     assert changed((function, "\n\n")) == ["shop.py: `Shop.sold` is gone, which the bug left as it was"]
