@@ -74,7 +74,8 @@ def selfplay_plainer():
         if kind in (list, tuple, set, frozenset, dict):
             return container(value, kind, depth)
         if isinstance(value, type) or kind in functions:
-            return [name, getattr(value, "__qualname__", None) or value.__name__]
+            known = getattr(value, "__qualname__", None) or value.__name__
+            return [name] if "<" in known else [name, known]  # what is made in a function has any name
         if isinstance(value, BaseException):
             return [name]
         if kind is generator or (hasattr(value, "__next__") and hasattr(value, "__iter__")):

@@ -141,6 +141,14 @@ def test_what_a_call_answers_by_chance_is_no_outcome(tmp_path: Path) -> None:
     assert found["b"]["b/0"].startswith('["int"') and found["d"]["d/0"].startswith('["float"')
 
 
+def test_a_function_made_in_a_function_has_any_name(tmp_path: Path) -> None:
+    """A repair may call its helper what it likes; what is defined for others keeps its name."""
+    module = "def made():\n    def inner(): pass\n    return inner\ndef plain(): return plain\nclass A: pass\n"
+    found = recorded(tmp_path, [["a", "m.made()"], ["b", "m.plain()"], ["c", "m.A"]], module)
+    told = [found[name][f"{name}/0"] for name in "abc"]
+    assert told == ['["function"]', '["function", "plain"]', '["type", "A"]']
+
+
 def test_a_user_has_a_terminal_and_a_command_line(tmp_path: Path) -> None:
     calls = [["a", "m.place()"]]
     assert recorded(tmp_path, calls)["a"] == {"a/0": '["tuple", false, ["list", "", "1"], "2"]'}
