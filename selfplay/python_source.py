@@ -28,10 +28,10 @@ MOST_TOKENS = 200_000
 """Words and signs of a source that is parsed, those of its texts and comments included: a tree may take 920 bytes for
 each. Files of numpy and sympy have up to 155,000."""
 _WORD = re.compile(r"\w++")
-MOST_DIGITS = 3500
-"""Digits of a number to base 2, 8 or 16 that is parsed: Python reads any number of them, and then refuses to write the
-number down."""
-_NUMBER = re.compile(rf"(?<!\w)0[xXoObB][\da-fA-F_]{{{MOST_DIGITS}}}")
+MOST_DIGITS = 14_000
+"""Binary digits of a number, and digits of one to base 2, 8 or 16: Python reads any number of them, and then refuses to
+write the number down. A text may hold as many."""
+_NUMBER = re.compile(rf"(?<!\w)0[xXoObB][\da-fA-F_]{{{MOST_DIGITS // 4}}}")
 MOST_FIELDS = 2_000_000_000
 """The most braces times characters beside f-strings: CPython 3.11 walks the whole text of one before each of its
 fields, some four billion characters a second."""
@@ -58,9 +58,16 @@ def syntax_tree(text: str | bytes, mode: str = "exec") -> Any:
     _refuse_costly(read)
     with _PARSING:
         try:
-            return ast.parse(read, mode=mode)
+            tree = ast.parse(read, mode=mode)
         except (MemoryError, RecursionError) as error:
             raise SyntaxError("the code is nested too deeply") from error
+    if _NUMBER.search(read) and any(_is_long(node) for node in ast.walk(tree)):
+        raise SyntaxError(f"a number has more than {MOST_DIGITS} binary digits")
+    return tree
+
+
+def _is_long(node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant) and type(node.value) is int and node.value.bit_length() > MOST_DIGITS
 
 
 def symbol_table(text: str) -> symtable.SymbolTable:
@@ -123,8 +130,6 @@ def _refuse_long(text: str | bytes) -> None:
 def _refuse_costly(text: str) -> None:
     """Raises `SyntaxError` for a source that would take the parser much memory or time for its length."""
     _refuse_long_names(text)
-    if len(text) > MOST_DIGITS and _NUMBER.search(text):
-        raise SyntaxError(f"a number has more than {MOST_DIGITS} digits")
     if text.count("{") * len(text) > MOST_FIELDS and _F_STRING.search(text):
         raise SyntaxError("it is long, and has f-strings and many braces")
     if len(_WORD.sub("w", text)) - text.count(" ") > MOST_TOKENS:

@@ -6,6 +6,7 @@ each call that loads, and `refuse_no_model` comes before. Which model it is stay
 it costs to run.
 """
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
@@ -20,8 +21,14 @@ MOST_CONFIG: Final = 16 << 20
 MOST_PATH: Final = 1024
 """Characters of a setting that may be a path; longer ones are chat templates."""
 _SETTINGS = ("config.json", "tokenizer_config.json", "generation_config.json", "special_tokens_map.json")
-_NAMES = ("_name_or_path", "name_or_path")
-"""Where a model came from, which nothing opens."""
+_UNREAD = re.compile(r"_?name_or_path|.*_file")
+"""Settings that say where a model and its files once were: the files of the folder itself are read in their place."""
+_PATH = re.compile(r"vocab|merges|.*(?:path|dir|weights)")
+"""Settings that may name a file where one stands; a text that happens to be such a name is none."""
+WEIGHTS = (".safetensors", ".bin", ".gguf")
+"""Endings of files that may be links: another file is no weights."""
+FOLDERS_READ = ("additional_chat_templates",)
+"""Folders in a model's that libraries read."""
 MOST_ENTRIES: Final = 10_000
 """Files of a model's folder."""
 _NO_NUMBER = re.compile(rb"(?<=[\s,:\[])-?(?:Infinity|NaN|\d{17,})(?=[\s,\]}])")
@@ -90,9 +97,11 @@ def _refuse_strange_files(folder: Path) -> None:
         if at >= MOST_ENTRIES:
             raise UntrustedDataError(f"it holds more than {MOST_ENTRIES} files", "Name the folder of one model.")
         to = path.resolve() if path.is_symlink() else path
+        if to.is_dir() and path.name not in FOLDERS_READ:
+            continue
         if not to.is_file():
             raise UntrustedDataError(f"its {path.relative_to(real)} is no regular file")
-        if not to.is_relative_to(own) and path.suffix != ".safetensors":
+        if not to.is_relative_to(own) and path.suffix not in WEIGHTS:
             raise UntrustedDataError(
                 f"its {path.relative_to(real)} is a link to another folder", "Copy the file there."
             )
@@ -100,31 +109,40 @@ def _refuse_strange_files(folder: Path) -> None:
 
 def _refuse_named_files(folder: Path) -> None:
     """Raises `UntrustedDataError` for settings that name a file elsewhere: libraries open some of them as they are."""
-    for path in sorted(folder.glob("*.index.json")):
-        for name in _texts(_table(path).get("weight_map")):
+    for path in sorted(path for path in _below(folder, 0) if path.name.endswith(".index.json")):
+        weights = _settings(path).get("weight_map")
+        for _, name in _texts("", weights):
             if PurePosixPath(name).name != name:
                 raise UntrustedDataError(f"its {path.name} names weights in another folder, {name[:100]!r}")
     for path in (folder / name for name in _SETTINGS if (folder / name).is_file()):
-        settings = {name: value for name, value in _table(path).items() if name not in _NAMES}
-        for text in _texts(settings):
-            if _is_file_elsewhere(text, folder):
+        for key, text in _texts("", _settings(path)):
+            if not _UNREAD.fullmatch(key) and _is_file_elsewhere(key, text, folder):
                 raise UntrustedDataError(f"its {path.name} names a file that is not its own, {text[:100]!r}")
 
 
-def _texts(value: Any) -> Iterator[str]:
-    """The texts in a value of JSON, however deep."""
+def _settings(path: Path) -> dict[str, Any]:
+    """A file of settings as libraries read it, who take forms that are not strictly JSON."""
+    try:
+        value = json.loads(read_named(path, MOST_CONFIG).decode("utf-8-sig", "replace"))
+    except (ValueError, RecursionError) as error:
+        raise UntrustedDataError(f"{path} cannot be read: {str(error)[:200]}") from error
+    return value if isinstance(value, dict) else {}
+
+
+def _texts(key: str, value: Any) -> Iterator[tuple[str, str]]:
+    """The texts in a value of JSON, however deep, with the key of each."""
     if isinstance(value, str):
-        yield value
-    for one in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
-        yield from _texts(one)
+        yield key, value
+    for name, one in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
+        yield from _texts(name if isinstance(name, str) else key, one)
 
 
-def _is_file_elsewhere(text: str, folder: Path) -> bool:
+def _is_file_elsewhere(key: str, text: str, folder: Path) -> bool:
     if not 1 < len(text) < MOST_PATH or "\0" in text:
         return False
-    return any(
-        path.is_file() and not path.resolve().is_relative_to(folder.resolve()) for path in (Path(text), folder / text)
-    )
+    named = text.startswith("/") or ".." in text or _PATH.fullmatch(key)
+    paths = (Path(text), folder / text) if named else ()
+    return any(path.is_file() and not path.resolve().is_relative_to(folder.resolve()) for path in paths)
 
 
 def _below(folder: Path, depth: int) -> Iterator[Path]:

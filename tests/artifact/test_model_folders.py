@@ -106,10 +106,11 @@ def test_no_file_of_the_host_is_read_as_a_part_of_a_model(
 def test_a_linked_folder_a_pipe_and_too_many_files_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = plain(tmp_path)
     refuse_no_model(folder)
-    (folder / "templates").symlink_to(tmp_path)
-    with pytest.raises(UntrustedDataError, match="its templates is no regular file"):
+    (folder / "additional_chat_templates").symlink_to(tmp_path)
+    with pytest.raises(UntrustedDataError, match="its additional_chat_templates is no regular file"):
         refuse_no_model(folder)
-    (folder / "templates").unlink()
+    (folder / "additional_chat_templates").rename(folder / "latest")  # a folder that no library reads
+    refuse_no_model(folder)
     os.mkfifo(folder / "vocab.json")
     with pytest.raises(UntrustedDataError, match=r"its vocab\.json is no regular file"):
         refuse_no_model(folder)
@@ -117,6 +118,17 @@ def test_a_linked_folder_a_pipe_and_too_many_files_are_refused(tmp_path: Path, m
     monkeypatch.setattr(model_folders, "MOST_ENTRIES", 1)
     (folder / "more").touch()
     with pytest.raises(UntrustedDataError, match="more than 1 files"):
+        refuse_no_model(folder)
+
+
+def test_settings_may_have_forms_that_libraries_read(tmp_path: Path) -> None:
+    folder = plain(tmp_path)
+    (folder / "tokenizer_config.json").write_text('\ufeff{"a": 1e400, "a": 123456789012345678901234567890, "b": NaN}')
+    (folder / "special_tokens_map.json").write_text("[]")
+    refuse_no_model(folder)
+    (folder / "sub").mkdir()
+    (folder / "sub/e.safetensors.index.json").write_text('{"weight_map": {"w": "/dev/zero"}}')
+    with pytest.raises(UntrustedDataError, match=r"its e\.safetensors\.index\.json names weights in another folder"):
         refuse_no_model(folder)
 
 
@@ -128,9 +140,11 @@ def test_a_linked_folder_a_pipe_and_too_many_files_are_refused(tmp_path: Path, m
         ("pytorch_model.bin.index.json", {"weight_map": {"w": "a/b.bin"}}, "names weights in another folder"),
         ("model.safetensors.index.json", {"weight_map": {"w": "model-00001-of-00002.safetensors"}}, ""),
         ("tokenizer_config.json", {"vocab": "/etc/passwd"}, "names a file that is not its own, '/etc/passwd'"),
-        ("tokenizer_config.json", {"a": [{"merges_file": "../key"}]}, "names a file that is not its own"),
-        ("tokenizer_config.json", {"a": "key"}, "names a file that is not its own"),  # where one stands
-        ("tokenizer_config.json", {"name_or_path": "/etc/passwd", "tokenizer_file": "config.json"}, ""),
+        ("tokenizer_config.json", {"a": [{"merges": "../key"}]}, "names a file that is not its own"),
+        ("tokenizer_config.json", {"vocab": "key"}, "names a file that is not its own"),  # where one stands
+        ("tokenizer_config.json", {"unk_token": "key"}, ""),
+        ("tokenizer_config.json", {"name_or_path": "/etc/passwd", "tokenizer_file": "/etc/passwd"}, ""),
+        ("config.json", {"transformers_weights": "../key"}, "names a file that is not its own"),
         (
             "tokenizer_config.json",
             {"model_max_length": 10**30, "unk_token": "/", "chat_template": "x" * 5000, "a": "..", "b": "\0"},

@@ -1,4 +1,5 @@
-"""Helpers around a call of the program: processor waiting time, running coroutines to their end, numbers as text."""
+"""Helpers around a call of the program: processor waiting time, running coroutines to their end, numbers as text,
+whether random numbers were drawn."""
 
 
 def selfplay_waited():

@@ -1,4 +1,5 @@
-"""The Python files that a prediction changes: before, after, and as the known repair has them."""
+"""The files that a prediction changes: its Python files before, after, and as the known repair has them, and what it
+does to others."""
 
 import posixpath
 from collections.abc import Mapping
@@ -6,18 +7,13 @@ from dataclasses import dataclass
 
 from selfplay import patches
 from selfplay.oracle.new_code.loaded_files import loaded_files
-from selfplay.oracle.new_code.other_files import changed_beside
+from selfplay.oracle.new_code.other_files import changed_beside, unread_code
 from selfplay.oracle.new_code.suspicious_apis import PYTHON, new_data, new_powers
 from selfplay.oracle.originals import Original, original_texts
 from selfplay.oracle.task import Task
-from selfplay.patches import FilePatch
-from selfplay.patches.model import SYMLINK_MODE
 from selfplay.sandbox import Backend, Limits
 from selfplay.workbench.applying import apply_diffs
 from selfplay.workbench.reading import text_in
-
-COMPILED = (".so", ".pyd", ".pyc", ".pyo")
-"""Endings of modules that are imported without a source."""
 
 
 @dataclass(frozen=True)
@@ -63,13 +59,3 @@ def changed_files(backend: Backend, task: Task, diff: str, limits: Limits) -> Ch
     known = {path: text for path, text in after.items() if path not in new}
     loaded = loaded_files(new, known, original, folders) if new else frozenset()
     return ChangedFiles(before, after, repaired, frozenset(new) - loaded, unread, others)
-
-
-def unread_code(section: FilePatch) -> str:
-    """What a section adds that runs and is not read as source: a module of machine or byte code, a link that may put
-    other files in a module's place. Empty for any other."""
-    if section.new_path is None:
-        return ""
-    if section.new_mode == SYMLINK_MODE:
-        return f"{section.new_path} is a link"
-    return f"{section.new_path} is code that is no source" if section.new_path.endswith(COMPILED) else ""

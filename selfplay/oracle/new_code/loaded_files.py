@@ -10,9 +10,14 @@ from selfplay.oracle.originals import OriginalFiles
 from selfplay.oracle.screening.paths import folders
 
 _WORD = re.compile(r"\w++")
-_COMPUTED = re.compile(r"import_module|__import__|resolve_name|run_path|run_module|spec_from|FileLoader|find_spec")
+_COMPUTED = re.compile(
+    r"import_module|__import__|resolve_name|run_path|run_module|spec_from|FileLoader|find_spec|load_module|EntryPoint"
+    r"|entry_points|sys\.path|__path__|zipimport"
+)
 """What loads a module whose name may be computed."""
-_IMPORTS = re.compile(r"(?m)^[ \t]*(?:import|from)\b[^\n#]*")
+_JOINED = re.compile(r"""['"]\s*(?:\\\n|\+|[frbuFRBU]{1,2})?\s*['"]""")
+"""Between two texts that are one (`"import_" "module"`)."""
+_FROM, _IMPORT = re.compile(r"(?m)^[ \t]*from[ \t]+(\w+)"), re.compile(r"(?m)^[ \t]*import[ \t]+([^\n#;]*)")
 
 
 def loaded_files(new: Mapping[str, str], changed: Mapping[str, str], original: OriginalFiles,
@@ -33,10 +38,13 @@ def is_of_program(folder: str, original: OriginalFiles, beside: Collection[str])
 
 
 def _imported(original: OriginalFiles, sources: Collection[str]) -> Iterator[str]:
-    """The words of all imports in the original, also of those that fail there, as of an optional library."""
+    """The modules that files of the original import from outside of packages, also where that fails, as of an optional
+    library: the first part of each name."""
     for path in sources:
-        for line in _IMPORTS.findall(original.text(path) or ""):
-            yield from _WORD.findall(line)
+        text = original.text(path) or ""
+        yield from _FROM.findall(text)
+        for names in _IMPORT.findall(text):
+            yield from (name.strip().partition(".")[0].partition(" ")[0] for name in names.split(","))
 
 
 def loadable(texts: Mapping[str, str]) -> frozenset[str]:
@@ -45,7 +53,7 @@ def loadable(texts: Mapping[str, str]) -> frozenset[str]:
     words = {path: _WORD.findall(_module(path)) for path in texts}
     asked = {word for own in words.values() for word in own}
     named = defaultdict[str, set[str]](set)
-    computing = {path for path, text in texts.items() if _COMPUTED.search(text)}
+    computing = {path for path, text in texts.items() if _COMPUTED.search(_JOINED.sub("", text))}
     for path, text in texts.items():
         for match in _WORD.finditer(text):
             if match[0] in asked and len(named[match[0]]) < 2:

@@ -1,34 +1,46 @@
-"""What a prediction does to files which its new code is not in: sources that it takes away, data of the program, what
-its build reads. No input tells what they break, so a grade says that they are changed."""
+"""What a prediction does beside its source: files that it takes away, data of the program, what its build reads, code
+in another form. No input tells what these break, so a grade says that they are changed."""
 
 import posixpath
 from collections.abc import Collection, Iterator, Sequence
 
 from selfplay.oracle.new_code.loaded_files import is_of_program
+from selfplay.oracle.new_code.suspicious_apis import PYTHON
 from selfplay.oracle.originals import OriginalFiles
 from selfplay.oracle.screening.paths import folders
 from selfplay.patches import FilePatch
+from selfplay.patches.model import SYMLINK_MODE
 
 _BUILD = frozenset([
     "pyproject.toml", "setup.cfg", "MANIFEST.in", "meson.build", "CMakeLists.txt", "Cargo.toml", "requirements.txt",
 ])  # fmt: skip
 _DOCUMENTS = (".md", ".rst")
-_SOURCES = (".py", ".pyi")
+COMPILED = (".so", ".pyd", ".pyc", ".pyo")
+"""Endings of modules that are imported without a source."""
 
 
 def changed_beside(
     sections: Sequence[FilePatch], touched: Collection[str], original: OriginalFiles, beside: Collection[str]
 ) -> Iterator[str]:
     """Sentences. `touched`: the paths that the bug changed; `beside`: the folders of the program's files."""
-    for section in sections:
-        gone = section.old_path if section.old_path != section.new_path and section.kind != "copied" else None
-        for path in (one for one in section.paths if one not in touched):
-            if path == gone and path.endswith(_SOURCES):
-                yield f"{path} is gone, which the bug left as it was"
-            elif path != gone and (hidden := _hides(path)) and original.there(hidden):
-                yield f"{path} takes the place of {hidden}"
-            elif not path.endswith(_SOURCES) and _matters(path, original, beside):
-                yield f"{path} is changed, which the bug left as it was"
+    gone = {section.old_path for section in sections if section.kind in ("deleted", "renamed")}
+    for path in (one for section in sections for one in section.paths if one not in touched):
+        if path in gone:
+            yield f"{path} is gone, which the bug left as it was"
+        elif (hidden := _hides(path)) and hidden not in gone and original.there(hidden):
+            yield f"{path} takes the place of {hidden}"
+        elif not path.endswith(PYTHON) and _matters(path, original, beside):
+            yield f"{path} is changed, which the bug left as it was"
+
+
+def unread_code(section: FilePatch) -> str:
+    """What a section adds that runs and is not read as source: a module of machine or byte code, a link that may put
+    other files in a module's place. Empty for any other."""
+    if section.new_path is None:
+        return ""
+    if section.new_mode == SYMLINK_MODE:
+        return f"{section.new_path} is a link"
+    return f"{section.new_path} is code that is no source" if section.new_path.endswith(COMPILED) else ""
 
 
 def _hides(path: str) -> str:

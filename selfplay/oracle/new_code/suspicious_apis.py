@@ -37,10 +37,12 @@ POWERS: Mapping[str, frozenset[str]] = {
     }),
     "makes objects, or calls functions, that a text names": frozenset({
         "pickle", "_pickle", "cPickle", "dill", "cloudpickle", "joblib", "jsonpickle", "shelve", "copyreg", "unpickle",
-        "resolve_name", "yaml.load", "unsafe_load", "full_load", "numpy.load", "np.load", "locate", "sqlite3",
+        "resolve_name", "yaml.load", "unsafe_load", "full_load", "numpy.load", "np.load", "pydoc.locate", "sqlite3",
+        "ForkingPickler",
     }),
     "changes how modules are found": frozenset({
         "meta_path", "path_hooks", "path_importer_cache", "sys.modules", "invalidate_caches", "spec_from_file_location",
+        "sys.path", "__path__", "EntryPoint", "entry_points", "SourceFileLoader", "load_module",
         "spec_from_loader", "module_from_spec", "exec_module", "importlib.reload", "__loader__", "zipimport",
     }),
     "changes what is built in": frozenset({"builtins", "__builtins__"}),

@@ -37,7 +37,7 @@ _TRUTHS = frozenset(
 _SILENT = (Function, ast.ClassDef, ast.Global, ast.Nonlocal, ast.Pass)
 Sources = frozenset[tuple[str, str]]
 """(the function or class around it, source) of expressions; of a number anywhere (`NUMBER`, its digits)."""
-MOST_PARTS, MOST_NODES, LONGEST_KNOWN = 200, 100_000, 400
+MOST_PARTS, MOST_NODES, LONGEST_KNOWN = 300, 100_000, 400
 """How many parts are taken away at most, and of how many nodes what stands in their place is; characters of an
 expression that may be known: a longer one is not compared, since the text is anybody's and expressions are in each
 other."""

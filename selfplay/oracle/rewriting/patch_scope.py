@@ -65,10 +65,11 @@ def _beyond(
         if buggy.signatures.get(name) == defined != now.signatures.get(name, defined):
             yield f"the signature of `{name}` is changed, which the bug left as it was"
     for name, defined in original.functions.items():
-        if buggy.functions.get(name) != defined or now.functions.get(name) == defined or _uses(defined, renamed):
+        if buggy.functions.get(name) != defined or now.functions.get(name) == defined:
             continue
         if name in now.functions:
-            yield f"`{name}` is changed, which the bug left as it was"
+            if not _uses(defined, renamed):
+                yield f"`{name}` is changed, which the bug left as it was"
         elif not any(one.functions.get(name) == defined for one in every):
             yield f"`{name}` is gone, which the bug left as it was"
     for name, defined in original.classes.items():

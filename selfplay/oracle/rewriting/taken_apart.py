@@ -2,14 +2,15 @@
 with what it is made of in its place."""
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from copy import copy
-from itertools import chain
 from typing import Any
 
 from selfplay.oracle.rewriting.left_out import fewer_bounds, fewer_operands, fewer_words, with_fields
 
 _OWN = ("self", "cls")
+MOST_ALIKE = 20
+"""The most entries of what is written in place that are all made the same: a longer table is data."""
 
 
 def taken_apart(node: ast.expr) -> Iterator[ast.expr]:
@@ -29,9 +30,9 @@ def taken_apart(node: ast.expr) -> Iterator[ast.expr]:
         case ast.IfExp(body=body, orelse=orelse):
             yield from (body, orelse)
         case ast.Call():
-            yield from _each_once(chain(_calls(node), _entries(node)))
+            yield from _calls(node)
         case ast.Subscript():
-            yield from _each_once(chain(_subscripts(node), _entries(node)))
+            yield from _subscripts(node)
         case ast.Attribute(value=ast.expr() as value) if not isinstance(value, ast.Name) or value.id not in _OWN:
             yield value
         case ast.List(elts=items) | ast.Tuple(elts=items) | ast.Set(elts=items):
@@ -39,15 +40,13 @@ def taken_apart(node: ast.expr) -> Iterator[ast.expr]:
                 yield with_fields(node, elts=[other for other in items if other is not one])
             if isinstance(node, ast.Set) and any(isinstance(one, ast.Starred) for one in items):
                 yield ast.List(items, ast.Load())  # what is the same twice, and the order
+            yield from _alike(node, items)
         case ast.SetComp(elt=item, generators=generators):
             yield ast.ListComp(item, generators)
         case ast.Dict(keys=keys, values=values):
             for at in range(len(keys)):
                 yield ast.Dict([*keys[:at], *keys[at + 1 :]], [*values[:at], *values[at + 1 :]])
-
-
-def _each_once(found: Iterable[ast.expr]) -> Iterator[ast.expr]:
-    yield from {id(one): one for one in [*found]}.values()
+            yield from _alike(node, values)
 
 
 def _formatted(node: ast.JoinedStr) -> Iterator[ast.expr]:
@@ -89,17 +88,17 @@ def _calls(node: ast.Call) -> Iterator[ast.expr]:
         yield node.func.value
 
 
-def _entries(node: ast.expr) -> Iterator[ast.expr]:
-    """Each entry of what is written in place within a call or a subscript, however it is chosen there
-    (`getitem([a, b], i)`, `[a, b].pop(i)`, `{0: a}.get(i, b)`): one that alone answers as before is not chosen."""
-    left: list[ast.AST] = [*ast.iter_child_nodes(node)]
-    while left:
-        one = left.pop()
-        if isinstance(one, ast.Lambda):
-            continue
-        some = one.values if isinstance(one, ast.Dict) else getattr(one, "elts", [])
-        yield from (each for each in some if not isinstance(each, ast.Starred | ast.Slice) and len(some) > 1)
-        left += ast.iter_child_nodes(one)
+def _alike(node: ast.expr, entries: Sequence[ast.expr]) -> Iterator[ast.expr]:
+    """All entries of what is written in place the same, each in turn: however one of them is chosen (`[a, b].pop(i)`,
+    `getitem((a, b), i)`, in a later line), one that alone answers as before was not chosen."""
+    if (
+        isinstance(node, ast.Set)
+        or not 2 <= len(entries) <= MOST_ALIKE
+        or any(isinstance(one, ast.Starred | ast.Slice) for one in entries)
+    ):
+        return
+    for one in {ast.dump(one): one for one in entries}.values():
+        yield with_fields(node, **{"values" if isinstance(node, ast.Dict) else "elts": [one] * len(entries)})
 
 
 def _subscripts(node: ast.Subscript) -> Iterator[ast.expr]:

@@ -6,8 +6,9 @@ in a list of harmful ones.
 """
 
 import ast
-from collections import defaultdict
 from collections.abc import Iterator, Mapping
+
+from selfplay.oracle.screening.written_names import WrittenNames
 
 _PATHS = frozenset({
     "join", "basename", "dirname", "split", "splitext", "splitdrive", "normpath", "normcase", "commonprefix",
@@ -43,12 +44,14 @@ ASKING = OPENING | {
     "access", "getsize", "readlink",
 }  # fmt: skip
 """Functions that take a file name as their first argument; `OPENING`: those that programs use for their own data."""
+_OF_FILES = frozenset({"os", "os.path", "posixpath", "ntpath", "glob", "io", "pathlib"})
+"""Modules whose functions these are; other objects may have methods of these names."""
 
 
 def asked_of_the_machine(tree: ast.AST) -> Iterator[str]:
     """The name of each question in some Python code: `module.attribute`, the module if it is passed as a value, or what
     it asks of a fixed place or of the code's own."""
-    modules, written = dict(_modules(tree)), _WrittenNames(tree)
+    modules, written = dict(_modules(tree)), WrittenNames(tree)
     held = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and not node.level and (source := node.module or "") in HARMLESS:
@@ -59,7 +62,7 @@ def asked_of_the_machine(tree: ast.AST) -> Iterator[str]:
         elif isinstance(node, ast.Name) and node.id in modules and id(node) not in held:
             yield modules[node.id]
         elif isinstance(node, ast.Call):
-            yield from _place(node, written)
+            yield from _place(node, modules, written)
 
 
 def _modules(tree: ast.AST) -> Iterator[tuple[str, str]]:
@@ -85,45 +88,24 @@ def _module(node: ast.expr, modules: Mapping[str, str]) -> str:
     return ""
 
 
-def _place(node: ast.Call, written: "_WrittenNames") -> Iterator[str]:
+def _place(node: ast.Call, modules: Mapping[str, str], written: WrittenNames) -> Iterator[str]:
     name = str(getattr(node.func, "attr", "") or getattr(node.func, "id", ""))
-    first = node.args[0] if node.args else None
+    first = next(iter((*node.args, *(one.value for one in node.keywords))), None)
     if name not in ASKING or first is None:
         return
-    if isinstance(first, ast.Constant) and isinstance(first.value, str) and first.value.startswith("/"):
-        yield f"{name} {first.value[:40]}"
+    said = written.text_of(first)
+    if said is not None:
+        if said.startswith("/"):
+            yield f"{name} {said[:40]}"
     elif name not in OPENING and any(isinstance(one, ast.Name) and one.id == "__file__" for one in ast.walk(first)):
         yield f"{name} of __file__"
-    elif not isinstance(first, ast.Constant) and written.make(first):
+    elif _is_of_files(node.func, modules) and written.is_made_of_these(first):
         yield f"{name} of a place made of constants"
 
 
-class _WrittenNames:
-    """The names of a file whose values come from what is written there, as `"/X".lower()` does, and not from anything
-    that its functions are given. Scopes are not told apart: a name counts if it is written everywhere."""
-
-    def __init__(self, tree: ast.AST) -> None:
-        self._values = defaultdict[str, list[ast.expr]](list)
-        bound = list[str]()
-        for node in ast.walk(tree):
-            targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
-            value = getattr(node, "value", None)
-            if isinstance(node, ast.Assign | ast.AnnAssign | ast.NamedExpr) and value is not None:
-                for one in targets:
-                    if isinstance(one, ast.Name):
-                        self._values[one.id].append(value)
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-                bound.append(node.id)
-        given = {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
-        imported = {name for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)
-                    for one in node.names for name in [one.asname or one.name.partition(".")[0]]}  # fmt: skip
-        whole = {name for name, values in self._values.items() if len(values) == bound.count(name)} - given
-        self._known = imported - given
-        while left := {name for name in whole - self._known if all(map(self.make, self._values[name]))}:
-            self._known |= left
-
-    def make(self, value: ast.expr) -> bool:
-        """Whether this value comes from what is written alone; a function's name, where it is called, is no value."""
-        called = {id(node.func) for node in ast.walk(value) if isinstance(node, ast.Call)}
-        names = (node for node in ast.walk(value) if isinstance(node, ast.Name) and id(node) not in called)
-        return all(node.id in self._known for node in names)
+def _is_of_files(function: ast.expr, modules: Mapping[str, str]) -> bool:
+    owner = function.value if isinstance(function, ast.Attribute) else None
+    if owner is None:
+        return True
+    named = owner.id if isinstance(owner, ast.Name) else ""
+    return (modules.get(named) or _module(owner, modules) or named) in _OF_FILES

@@ -55,11 +55,11 @@ def hand_in(backend: Backend, task: Task, changes: Changes, limits: Limits) -> H
         return HandIn(reason=error.message)
     found = safely(lambda: screened(task, ReadPrediction(prediction.diff, sections)), calibrated=True)
     if isinstance(found, Grade):  # the grader meets the same error, and says so
-        return HandIn(prediction.diff, "", some(prediction.left_out))
-    return HandIn(found.diff, "", some((*prediction.left_out, *(path for path, _ in found.left_out))))
+        return HandIn(prediction.diff, "", first_paths(prediction.left_out))
+    return HandIn(found.diff, "", first_paths((*prediction.left_out, *(path for path, _ in found.left_out))))
 
 
-def some(paths: Sequence[str]) -> tuple[str, ...]:
+def first_paths(paths: Sequence[str]) -> tuple[str, ...]:
     """The first of these paths, shortened, and how many more there are: a solver may leave any number of files, and
     what is stored of its attempt must not be more than is read again."""
     more = (f"and {len(paths) - MOST_PATHS} more",) if len(paths) > MOST_PATHS else ()

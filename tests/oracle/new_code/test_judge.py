@@ -55,8 +55,9 @@ def test_a_branch_for_inputs_that_nobody_tries_is_weakly_assured(
 ) -> None:
     """It behaves as the original on every input that is tried."""
     grade = graded(lab("python"), {"ledger/money.py": text})
-    assert grade.resolved and grade.weaknesses[0] == f"coverage: ledger/money.py: {why}"
-    assert {one.partition(":")[0] for one in grade.weaknesses} == {"coverage", "parts"}
+    assert grade.resolved and f"coverage: ledger/money.py: {why}" in grade.weaknesses
+    layers = {one.partition(":")[0] for one in grade.weaknesses}
+    assert layers - {"differential"} == {"coverage", "parts"}  # a drawn number may be as large
 
 
 @pytest.mark.slow

@@ -8,12 +8,12 @@ from exploits.projects import MONEY, Lab, write
 from oracle.new_code.test_judge import BRANCH, SAME, graded
 
 from selfplay import patches
-from selfplay.oracle.new_code.changed_files import unread_code
 from selfplay.oracle.new_code.loaded_files import loaded_files
+from selfplay.oracle.new_code.other_files import unread_code
 
 TREE = {
     "setup.py": "from setuptools import setup\n",
-    "src/pkg/__init__.py": "from ._cached import x\n",
+    "src/pkg/__init__.py": "from ._cached import x\nfrom . import debug\n",
     "src/pkg/_cached.py": "x = 1\n",
     "src/space/tool.py": "try:\n    import fast_tool\nexcept ImportError:\n    fast_tool = None\n",
 }
@@ -48,6 +48,8 @@ class Tree:
         ("repro.py", False),
         ("scripts/repro.py", False),
         ("setuptools_left.py", False),
+        ("_cached.py", False),  # a module of a package has its name
+        ("debug.py", False),
     ],
 )
 def test_a_new_file_is_of_the_program_where_something_may_load_it(path: str, loaded: bool) -> None:

@@ -46,6 +46,16 @@ def test_a_source_that_is_gone_is_named() -> None:
     assert list(changed_beside(gone, {"src/pkg/_cached.py"}, Tree(), ())) == []
 
 
+def test_a_module_that_becomes_a_package_is_gone_and_not_hidden() -> None:
+    moved = patches.parse(
+        "diff --git a/src/pkg/_cached.py b/src/pkg/_cached/__init__.py\nsimilarity index 100%\n"
+        "rename from src/pkg/_cached.py\nrename to src/pkg/_cached/__init__.py\n"
+    )
+    assert list(changed_beside(moved, (), Tree(), ())) == ["src/pkg/_cached.py is gone, which the bug left as it was"]
+    readme = patches.parse(patches.deletion("README.rst", "x\n"))
+    assert list(changed_beside(readme, (), Tree(), ())) == ["README.rst is gone, which the bug left as it was"]
+
+
 def test_a_module_behind_a_new_package_is_named() -> None:
     """An empty first file hides all of it."""
     made = patches.parse(

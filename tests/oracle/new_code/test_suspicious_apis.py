@@ -46,6 +46,9 @@ def said(after: str, before: str = BROKEN_MONEY, repaired: str = MONEY) -> tuple
         ("import os\nplace = 'debtset/'[::-1]\nother = place\nos.path.isdir(other)", MACHINE),
         ("import os\ndef where():\n    return 'x'\nos.access(where(), 0)", MACHINE),
         ("import os\nos.path.isdir(os.sep + 'testbe' 'd')", MACHINE),
+        ("from os.path import isdir, join\nisdir(s=join('/' + 'x', 'testbed'))", MACHINE),
+        ("import os\nname = '/testbed'\nos.access(path=name, mode=0)", MACHINE),
+        ("import sys\nsys.path.append('doc/d.zip')", "changes how modules are found"),
         ("import pickle as p\np.loads(b'cos')", "makes objects, or calls functions, that a text names"),
         (
             "import pkgutil\npkgutil.resolve_name('os:a' 'ccess')",
@@ -116,6 +119,12 @@ def test_what_the_file_or_its_known_repair_uses_is_not_new() -> None:
         "def f(x):\n    assert x\n    if x is None:\n        raise AssertionError('none')",
         "import importlib\nimportlib.import_module('json')",
         "latest = 'latest/test results'\ntest_rate = 1",
+        "import os, sys\nWHERE = open(os.devnull), open(sys.argv[1]), open(os.environ['LOG']), os.listdir(os.getcwd())",
+        "NAME = 'data.json'\n\n\ndef f(settings):\n    return open(NAME), open(settings.LOG), open(where())",
+        "import ast\nfrom own import nodes\n\n\ndef f(tree):\n    return ast.walk(tree), tree.walk(nodes.Section)",
+        "import tempfile\nfrom pathlib import Path\n\n\ndef f(x):\n    return Path(tempfile.mkdtemp())",
+        "import os\n\n\ndef f(base):\n    return os.path.isdir(base.joinpath('x')), os.stat(os.path.join(base, 'x'))",
+        "def f(x, k):\n    return x.locate(k)",
     ],
 )
 def test_what_honest_programs_do_shows_nothing(code: str) -> None:
