@@ -15,7 +15,7 @@ _COMPUTED = re.compile(
     r"|entry_points|sys\.path|__path__|zipimport"
 )
 """What loads a module whose name may be computed."""
-_JOINED = re.compile(r"""['"]\s*(?:\\\n|\+|[frbuFRBU]{1,2})?\s*['"]""")
+_JOINED = re.compile(r"""['"]\s*+(?:(?:\\\n|\+|[frbuFRBU]{1,2})\s*+)?['"]""")
 """Between two texts that are one (`"import_" "module"`)."""
 _FROM, _IMPORT = re.compile(r"(?m)^[ \t]*from[ \t]+(\w+)"), re.compile(r"(?m)^[ \t]*import[ \t]+([^\n#;]*)")
 
