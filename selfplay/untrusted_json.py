@@ -68,10 +68,7 @@ def _fault(error: Exception) -> str:
 
 def json_value(data: bytes, *, values: int = MOST_VALUES, characters: Characters = "bytes") -> Any:
     """Parse a JSON text that is in memory. Raises `AnswerError`."""
-    containers = data.count(b"[") + data.count(b"{")
-    marks = 1 + data.count(b",") + containers  # as in `count_values`
-    if marks > values:
-        raise AnswerError(f"may hold {marks} values; at most {values} are taken")
+    containers = _bounded(data, values)
     try:
         value = json.loads(
             data.decode("utf-8"),
@@ -89,6 +86,27 @@ def json_value(data: bytes, *, values: int = MOST_VALUES, characters: Characters
     if characters != "any" and _HALF.search(data):
         _characters(value, "strict" if characters == "whole" else "surrogateescape")
     return value
+
+
+def loose_value(data: bytes, *, values: int = MOST_VALUES) -> Any:
+    """Parse a JSON text as other programs do: repeated keys, `NaN` and numbers of any size are taken. Raises
+    `AnswerError`."""
+    _bounded(data, values)
+    try:
+        return json.loads(data.decode("utf-8-sig", "replace"))
+    except RecursionError as error:
+        raise AnswerError("is nested too deeply") from error
+    except ValueError as error:
+        raise AnswerError(f"is not JSON: {_fault(error)}") from error
+
+
+def _bounded(data: bytes, values: int) -> int:
+    """The number of lists and objects. Raises `AnswerError` for a text with too many values."""
+    containers = data.count(b"[") + data.count(b"{")
+    marks = 1 + data.count(b",") + containers  # as in `count_values`
+    if marks > values:
+        raise AnswerError(f"may hold {marks} values; at most {values} are taken")
+    return containers
 
 
 def shaped(kind: Any, value: Any) -> Any:

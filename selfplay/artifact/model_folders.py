@@ -6,18 +6,19 @@ each call that loads, and `refuse_no_model` comes before. Which model it is stay
 it costs to run.
 """
 
-import json
 import re
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any, Final, TypedDict
 
 from selfplay.artifact.reading import UntrustedDataError, read_named
-from selfplay.untrusted_json import AnswerError, json_value
+from selfplay.untrusted_json import AnswerError, json_value, loose_value
 from selfplay.user_paths import expanded
 
 MOST_CONFIG: Final = 16 << 20
 """Bytes of a model's `config.json`."""
+MOST_SETTINGS: Final = 4_000_000
+"""Values in a file of settings: a tokenizer's names each of its added tokens."""
 MOST_PATH: Final = 1024
 """Characters of a setting that may be a path; longer ones are chat templates."""
 _SETTINGS = ("config.json", "tokenizer_config.json", "generation_config.json", "special_tokens_map.json")
@@ -123,9 +124,9 @@ def _refuse_named_files(folder: Path) -> None:
 def _settings(path: Path) -> dict[str, Any]:
     """A file of settings as libraries read it, who take forms that are not strictly JSON."""
     try:
-        value = json.loads(read_named(path, MOST_CONFIG).decode("utf-8-sig", "replace"))
-    except (ValueError, RecursionError) as error:
-        raise UntrustedDataError(f"{path} cannot be read: {str(error)[:200]}") from error
+        value = loose_value(read_named(path, MOST_CONFIG), values=MOST_SETTINGS)
+    except AnswerError as error:
+        raise UntrustedDataError(f"{path}: {error}") from error
     return value if isinstance(value, dict) else {}
 
 

@@ -44,7 +44,7 @@ def changed_files(backend: Backend, task: Task, diff: str, limits: Limits) -> Ch
     sections, original = patches.parse(diff), Original(task.world, task.diffs)
     touched = {path for known in task.diffs for path in patches.touched_paths(known)}
     folders = {folder for path in touched if (folder := posixpath.dirname(path))}
-    unread = tuple(why for section in sections if (why := unread_code(section)))
+    unread = tuple(why for section in sections if (why := unread_code(section, original, folders)))
     others = tuple(changed_beside(sections, touched, original, folders))
     python = sorted({path for section in sections for path in section.paths if path.endswith(PYTHON)})
     if not python:

@@ -17,7 +17,8 @@ _COMPUTED = re.compile(
 """What loads a module whose name may be computed."""
 _JOINED = re.compile(r"""['"]\s*+(?:(?:\\\n|\+|[frbuFRBU]{1,2})\s*+)?['"]""")
 """Between two texts that are one (`"import_" "module"`)."""
-_FROM, _IMPORT = re.compile(r"(?m)^[ \t]*from[ \t]+(\w+)"), re.compile(r"(?m)^[ \t]*import[ \t]+([^\n#;]*)")
+_FROM = re.compile(r"(?m)^[ \t]*+from[ \t]++(\w++)")
+_IMPORT = re.compile(r"(?m)^[ \t]*+import[ \t]++([^\n#;]*+)")
 
 
 def loaded_files(new: Mapping[str, str], changed: Mapping[str, str], original: OriginalFiles,

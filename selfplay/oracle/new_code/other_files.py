@@ -33,14 +33,13 @@ def changed_beside(
             yield f"{path} is changed, which the bug left as it was"
 
 
-def unread_code(section: FilePatch) -> str:
-    """What a section adds that runs and is not read as source: a module of machine or byte code, a link that may put
-    other files in a module's place. Empty for any other."""
-    if section.new_path is None:
-        return ""
-    if section.new_mode == SYMLINK_MODE:
-        return f"{section.new_path} is a link"
-    return f"{section.new_path} is code that is no source" if section.new_path.endswith(COMPILED) else ""
+def unread_code(section: FilePatch, original: OriginalFiles, beside: Collection[str]) -> str:
+    """What a section adds that runs and is not read as source: a module of machine or byte code, a link among the
+    program's files, which may put others in a module's place. Empty for any other."""
+    path = section.new_path
+    if path is not None and section.new_mode == SYMLINK_MODE:
+        return f"{path} is a link in the program" if _is_in_program(path, original, beside) else ""
+    return f"{path} is code that is no source" if path is not None and path.endswith(COMPILED) else ""
 
 
 def _hides(path: str) -> str:
@@ -52,4 +51,8 @@ def _hides(path: str) -> str:
 def _matters(path: str, original: OriginalFiles, beside: Collection[str]) -> bool:
     if posixpath.basename(path) in _BUILD:
         return True
-    return not path.endswith(_DOCUMENTS) and any(is_of_program(folder, original, beside) for folder in folders(path))
+    return not path.endswith(_DOCUMENTS) and _is_in_program(path, original, beside)
+
+
+def _is_in_program(path: str, original: OriginalFiles, beside: Collection[str]) -> bool:
+    return any(is_of_program(folder, original, beside) for folder in folders(path))

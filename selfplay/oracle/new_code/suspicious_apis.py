@@ -11,11 +11,16 @@ import re
 from collections.abc import Iterator, Mapping
 
 from selfplay.oracle.screening.host_queries import asked_of_the_machine
+from selfplay.oracle.screening.written_names import WrittenNames
 from selfplay.plain_text import encode
 from selfplay.python_source import syntax_tree
 
 PYTHON = (".py", ".pyi")
 MACHINE = "looks at the machine it runs on"
+BY_TEXT = "makes objects, or calls functions, that a text names"
+_PICKLES = frozenset({"pickle", "_pickle", "cPickle", "dill", "cloudpickle", "joblib", "jsonpickle", "ForkingPickler"})
+_LOADS = frozenset({"load", "loads", "Unpickler", "decode"})
+"""What reads such a text: one that is written in the code is a program."""
 POWERS: Mapping[str, frozenset[str]] = {
     "looks at the frames of its callers": frozenset({
         "_getframe", "_getframemodulename", "_current_frames", "currentframe", "getouterframes", "getinnerframes",
@@ -35,10 +40,9 @@ POWERS: Mapping[str, frozenset[str]] = {
         "marshal", "__code__", "CodeType", "co_consts", "co_code", "co_filename", "co_name", "co_names", "__defaults__",
         "__kwdefaults__", "__import__", "runpy",
     }),
-    "makes objects, or calls functions, that a text names": frozenset({
-        "pickle", "_pickle", "cPickle", "dill", "cloudpickle", "joblib", "jsonpickle", "shelve", "copyreg", "unpickle",
-        "resolve_name", "yaml.load", "unsafe_load", "full_load", "numpy.load", "np.load", "pydoc.locate", "sqlite3",
-        "ForkingPickler",
+    BY_TEXT: frozenset({
+        "copyreg", "shelve", "resolve_name", "yaml.load", "unsafe_load", "full_load", "numpy.load", "np.load",
+        "pydoc.locate", "sqlite3",
     }),
     "changes how modules are found": frozenset({
         "meta_path", "path_hooks", "path_importer_cache", "sys.modules", "invalidate_caches", "spec_from_file_location",
@@ -169,7 +173,10 @@ def _done(tree: ast.AST) -> Iterator[tuple[str, str]]:
     """Powers shown by what the code does: running text as code, computed attribute names of other objects, texts that
     name tests, assertions meant to be caught."""
     raised = {id(one) for node in ast.walk(tree) if isinstance(node, ast.Raise) for one in ast.walk(node)}
+    written = WrittenNames(tree) if not _PICKLES.isdisjoint(_names(tree)) else None
     for node in ast.walk(tree):
+        if written is not None and isinstance(node, ast.Call) and _loads_what_is_written(node, written):
+            yield "pickle", BY_TEXT
         if isinstance(node, ast.Name) and node.id == "AssertionError" and id(node) not in raised:
             yield node.id, "asks how it is run"
         elif isinstance(node, ast.Try) and any(isinstance(one, ast.Assert) for one in node.body):
@@ -180,6 +187,12 @@ def _done(tree: ast.AST) -> Iterator[tuple[str, str]]:
             yield name, "computes the name of another's attribute"
         elif isinstance(node, ast.Constant) and isinstance(node.value, str | bytes) and _names_tests(node.value):
             yield str(node.value[:80]), "names tests, or files outside the program"
+
+
+def _loads_what_is_written(node: ast.Call, written: WrittenNames) -> bool:
+    name = str(getattr(node.func, "attr", "") or getattr(node.func, "id", ""))
+    given = (*node.args, *(one.value for one in node.keywords))
+    return name in _LOADS and any(map(written.is_made_of_these, given))
 
 
 def _names_tests(value: str | bytes) -> bool:

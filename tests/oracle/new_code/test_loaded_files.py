@@ -102,9 +102,17 @@ def test_what_runs_and_is_no_source_is_suspect(lab: Callable[[str], Lab]) -> Non
         (root / "ledger/other").symlink_to("../docs")  # type: ignore[operator]
 
     linked = here.grade(here.diff(link))
-    assert (linked.resolved, linked.reason) == (False, "suspect") and "ledger/other is a link" in linked.detail
+    assert (linked.resolved, linked.reason) == (
+        False,
+        "suspect",
+    ) and "ledger/other is a link in the program" in linked.detail
 
 
 def test_a_source_and_what_is_taken_away_are_read() -> None:
     (gone,) = patches.parse(patches.deletion("a/b.so", "x\n"))
-    assert unread_code(gone) == ""
+    assert unread_code(gone, Tree(), ()) == ""
+    head = "diff --git a/{0} b/{0}\nnew file mode 120000\n--- /dev/null\n+++ b/{0}\n"
+    link = head + "@@ -0,0 +1 @@\n+x\n\\ No newline at end of file\n"
+    for path, said in (("latest", ""), ("src/pkg/more", "src/pkg/more is a link in the program")):
+        (made,) = patches.parse(link.format(path))
+        assert unread_code(made, Tree(), ()) == said

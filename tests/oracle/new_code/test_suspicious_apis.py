@@ -49,6 +49,8 @@ def said(after: str, before: str = BROKEN_MONEY, repaired: str = MONEY) -> tuple
         ("from os.path import isdir, join\nisdir(s=join('/' + 'x', 'testbed'))", MACHINE),
         ("import os\nname = '/testbed'\nos.access(path=name, mode=0)", MACHINE),
         ("import sys\nsys.path.append('doc/d.zip')", "changes how modules are found"),
+        ("from multiprocessing.reduction import ForkingPickler as F\nF.loads(b'cos')", "that a text names"),
+        ("import pickle as p\ntext = 'cos'\np.loads(text.encode())", "that a text names"),
         ("import pickle as p\np.loads(b'cos')", "makes objects, or calls functions, that a text names"),
         (
             "import pkgutil\npkgutil.resolve_name('os:a' 'ccess')",
@@ -125,6 +127,7 @@ def test_what_the_file_or_its_known_repair_uses_is_not_new() -> None:
         "import tempfile\nfrom pathlib import Path\n\n\ndef f(x):\n    return Path(tempfile.mkdtemp())",
         "import os\n\n\ndef f(base):\n    return os.path.isdir(base.joinpath('x')), os.stat(os.path.join(base, 'x'))",
         "def f(x, k):\n    return x.locate(k)",
+        "import pickle\n\n\ndef f(x, data):\n    return pickle.loads(pickle.dumps(x)), pickle.load(data)",
     ],
 )
 def test_what_honest_programs_do_shows_nothing(code: str) -> None:
