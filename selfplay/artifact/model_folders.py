@@ -8,6 +8,7 @@ it costs to run.
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import Any, Final, TypedDict
 
@@ -112,11 +113,11 @@ def _refuse_named_files(folder: Path) -> None:
     """Raises `UntrustedDataError` for settings that name a file elsewhere: libraries open some of them as they are."""
     for path in sorted(path for path in _below(folder, 0) if path.name.endswith(".index.json")):
         weights = _settings(path).get("weight_map")
-        for _, name in _texts("", weights):
+        for _, name in _texts(weights):
             if PurePosixPath(name).name != name:
                 raise UntrustedDataError(f"its {path.name} names weights in another folder, {name[:100]!r}")
     for path in (folder / name for name in _SETTINGS if (folder / name).is_file()):
-        for key, text in _texts("", _settings(path)):
+        for key, text in _texts(_settings(path)):
             if not _UNREAD.fullmatch(key) and _is_file_elsewhere(key, text, folder):
                 raise UntrustedDataError(f"its {path.name} names a file that is not its own, {text[:100]!r}")
 
@@ -130,12 +131,17 @@ def _settings(path: Path) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _texts(key: str, value: Any) -> Iterator[tuple[str, str]]:
+def _texts(value: Any) -> Iterator[tuple[str, str]]:
     """The texts in a value of JSON, however deep, with the key of each."""
-    if isinstance(value, str):
-        yield key, value
-    for name, one in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
-        yield from _texts(name if isinstance(name, str) else key, one)
+    left = [("", value)]
+    while left:
+        key, one = left.pop()
+        if isinstance(one, str):
+            yield key, one
+        elif isinstance(one, dict):
+            left += one.items()
+        elif isinstance(one, list):
+            left += ((key, each) for each in one)
 
 
 def _is_file_elsewhere(key: str, text: str, folder: Path) -> bool:
@@ -143,12 +149,20 @@ def _is_file_elsewhere(key: str, text: str, folder: Path) -> bool:
         return False
     named = text.startswith("/") or ".." in text or _PATH.fullmatch(key)
     paths = (Path(text), folder / text) if named else ()
-    return any(path.is_file() and not path.resolve().is_relative_to(folder.resolve()) for path in paths)
+    try:
+        return any(path.is_file() and not path.resolve().is_relative_to(folder.resolve()) for path in paths)
+    except OSError:  # a name that is too long for a file
+        return False
 
 
 def _below(folder: Path, depth: int) -> Iterator[Path]:
-    """What is no folder in it, two levels down: libraries look no deeper. Links to folders are yielded."""
-    for path in folder.iterdir():
+    """What is no folder in it, two levels down: libraries look no deeper. Links to folders are yielded. Raises
+    `UntrustedDataError` for a folder that cannot be read."""
+    try:
+        inside = [*islice(folder.iterdir(), MOST_ENTRIES + 1)]
+    except OSError as error:
+        raise UntrustedDataError(f"its folder {folder.name} cannot be read: {error.strerror}") from error
+    for path in inside:
         if not path.is_dir() or path.is_symlink():
             yield path
         elif depth < 2:

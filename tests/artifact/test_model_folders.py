@@ -64,6 +64,13 @@ def test_no_call_that_loads_lets_a_folder_s_code_run() -> None:
     assert seen > 8
 
 
+def deep(levels: int) -> object:
+    value: object = "x"
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
 def hub_cache(at: Path) -> Path:
     """A folder as the hub's cache has it: each file is a link to a blob."""
     blobs, made = at / "models--o--n" / "blobs", at / "models--o--n" / "snapshots" / "abc"
@@ -144,6 +151,7 @@ def test_settings_may_have_forms_that_libraries_read(tmp_path: Path) -> None:
         ("tokenizer_config.json", {"vocab": "key"}, "names a file that is not its own"),  # where one stands
         ("tokenizer_config.json", {"unk_token": "key"}, ""),
         ("tokenizer_config.json", {"name_or_path": "/etc/passwd", "tokenizer_file": "/etc/passwd"}, ""),
+        ("tokenizer_config.json", {"vocab": "x" * 300, "deep": deep(900)}, ""),
         ("config.json", {"transformers_weights": "../key"}, "names a file that is not its own"),
         (
             "tokenizer_config.json",
