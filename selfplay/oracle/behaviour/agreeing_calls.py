@@ -25,10 +25,11 @@ from selfplay.oracle.behaviour.stored_behaviour import (
     Guards,
     Outcomes,
     raising,
+    refused,
     without_accidents,
 )
 from selfplay.oracle.behaviour.unseen_inputs import Novelty, all_novel
-from selfplay.oracle.behaviour.unusual_inputs import unusual
+from selfplay.oracle.behaviour.unusual_inputs import of_another_type, unusual
 from selfplay.oracle.layers import Layer, caught
 
 SEEN_BESIDE, TRIED_GUARDS, KEPT_GUARDS, OF_A_FUNCTION = 200, 200, 80, 8
@@ -65,7 +66,10 @@ def guards_of(
     partly: frozenset[str] = frozenset(),
 ) -> Guards:  # fmt: skip
     """Calls with their outcomes; `calls`: the tests' calls, from which the others may differ in kind."""
-    strange = unusual({name: source for name, source in sources.items() if not name.startswith(BESIDE)}, calls)
+    own = {name: source for name, source in sources.items() if not name.startswith(BESIDE)}
+    odd = refused(of_another_type(own, calls), right)
+    sources = {name: source for name, source in sources.items() if name not in odd}
+    strange = unusual({name: source for name, source in own.items() if name not in odd}, calls)
     chosen = only(replace(known, sources=sources), sources)
     return Guards(chosen, {name: right[name] for name in sources}, strange, partly)
 

@@ -24,6 +24,7 @@ from selfplay.oracle.behaviour.stored_behaviour import (
     Outcomes,
     choose,
     choose_both,
+    refused,
     without_accidents,
     worn,
 )  # fmt: skip
@@ -86,8 +87,9 @@ def observed_calls(bench: Bench, shown: Entered, scenarios: Mapping[str, Scenari
               for name in by_novelty(made, seen)}  # fmt: skip
     novel = {name for name, call in made.items()
              if (by_call[call].novel if name in steps else is_novel(call, tests, novelty.names))}  # fmt: skip
-    groups = without_accidents(groups, tried.first, of_tests)
-    odd = of_another_type(made, seen)
+    odd = of_another_type({name: call for name, call in made.items() if name not in steps}, seen)
+    accepted = {name: group for name, group in groups.items() if name not in refused(odd, tried.first)}
+    groups = without_accidents(accepted, tried.first, of_tests)
     kinds = strata({name: made[name] for name in groups if name in lines and name not in odd}, lines, seen,
                    {ran[name] for name in shown_wrong})  # fmt: skip
     kept = _kept(bench, tried, groups, novel, kinds, hash_seed)

@@ -180,6 +180,12 @@ def raising(outcomes: Mapping[str, str]) -> str:
     return last if last.startswith(RAISED) else ""
 
 
+def refused(odd: Collection[str], outcomes: Outcomes) -> set[str]:
+    """Those of these calls, with an argument of another type than any test passes, that the original refuses: a repair
+    may do anything with such an argument, also never end (`while parts: parts -= 1` for 0.5)."""
+    return {name for name in odd if raising(outcomes.get(name, {}))}
+
+
 def without_accidents(made: Mapping[str, str], outcomes: Outcomes, seen: Collection[str]) -> dict[str, str]:
     """The calls that end normally, or with an exception that calls of the tests raise too: any other exception comes
     from an input whose result is not specified."""

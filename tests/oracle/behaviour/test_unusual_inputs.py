@@ -4,11 +4,11 @@ import ast
 
 import pytest
 
-from selfplay.oracle.behaviour.agreeing_calls import damage
+from selfplay.oracle.behaviour.agreeing_calls import damage, guards_of
 from selfplay.oracle.behaviour.call_runner import Calls
 from selfplay.oracle.behaviour.call_source import value_of
-from selfplay.oracle.behaviour.stored_behaviour import Guards
-from selfplay.oracle.behaviour.unusual_inputs import sorts_of, unusual
+from selfplay.oracle.behaviour.stored_behaviour import Guards, refused
+from selfplay.oracle.behaviour.unusual_inputs import of_another_type, sorts_of, unusual
 
 SHOWN = ["m.wrapped('aa bb', 5)", "m.wrapped('', 7)", "m.table([['a']], gap=2)", "m.Box(3).put('a', -1)",
          "m.strip('a', True)"]  # fmt: skip
@@ -71,3 +71,14 @@ def test_an_unusual_input_may_be_refused_but_not_answered_otherwise(said: str, n
     six may differ."""
     seen = {name: {f"{name}/0": said if name in names else "1"} for name in NAMES}
     assert (damage(KNOWN, seen) is not None) == stopped
+
+
+def test_what_the_original_refuses_of_another_type_is_no_call() -> None:
+    """`while parts: parts -= 1` never ends for 0.5, which no test passes: the calls took all memory, and an honest
+    repair left no record."""
+    calls = {"a": "m.share(5, 0.5)", "b": "m.share(5, 0)", "c": "m.share(5.0, 2)", "d": "m.share(5, -1)"}
+    right = {name: {f"{name}/0": '["raised", "ValueError"]'} for name in "abd"} | {"c": {"c/0": "[]"}}
+    odd = of_another_type(calls, ["m.share(5, 2)", "m.share(5, 0)"])
+    assert odd == {"a", "c"} and refused(odd, right) == {"a"}
+    kept = guards_of(Calls(), calls, right, ["m.share(5, 2)", "m.share(5, 0)"])
+    assert kept.right.keys() == {"b", "c", "d"} == kept.calls.sources.keys() and kept.unusual == {"c", "d"}
