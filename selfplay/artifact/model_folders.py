@@ -47,13 +47,9 @@ LOADING: Final[Loading] = {"trust_remote_code": False}
 
 
 def model_settings(folder: Path) -> dict[str, Any]:
-    """A model's `config.json`. Raises `UntrustedDataError`."""
-    return _table(folder / "config.json")
-
-
-def _table(path: Path) -> dict[str, Any]:
-    """A file of settings, with 0 for numbers that are not read: limits of some models are `Infinity`, or have 31
-    digits."""
+    """A model's `config.json`, with 0 for numbers that are not read: limits of some models are `Infinity`, or have 31
+    digits. Raises `UntrustedDataError`."""
+    path = folder / "config.json"
     try:
         settings = json_value(_NO_NUMBER.sub(b"0", read_named(path, MOST_CONFIG)))
     except AnswerError as error:
@@ -65,11 +61,10 @@ def _table(path: Path) -> dict[str, Any]:
 
 def refuse_no_model(model: str | Path) -> None:
     """Raises `UntrustedDataError` for a folder that is not read as a model; a hub's name is none."""
+    refuse_strange_files(model)
     folder = expanded(str(model), UntrustedDataError)
     if not folder.is_dir():
         return
-    _refuse_strange_files(folder)
-    _refuse_named_files(folder)
     if (folder / "adapter_config.json").exists():
         raise UntrustedDataError("it holds an adapter, which names its model; merge the two")
     if not (folder / "config.json").exists() and (folder / "params.json").is_file():  # Mistral's own form
@@ -111,6 +106,7 @@ def _refuse_strange_files(folder: Path) -> None:
 
 def _refuse_named_files(folder: Path) -> None:
     """Raises `UntrustedDataError` for settings that name a file elsewhere: libraries open some of them as they are."""
+    own = folder.resolve()
     for path in sorted(path for path in _below(folder, 0) if path.name.endswith(".index.json")):
         weights = _settings(path).get("weight_map")
         for _, name in _texts(weights):
@@ -118,7 +114,7 @@ def _refuse_named_files(folder: Path) -> None:
                 raise UntrustedDataError(f"its {path.name} names weights in another folder, {name[:100]!r}")
     for path in (folder / name for name in _SETTINGS if (folder / name).is_file()):
         for key, text in _texts(_settings(path)):
-            if not _UNREAD.fullmatch(key) and _is_file_elsewhere(key, text, folder):
+            if not _UNREAD.fullmatch(key) and _is_file_elsewhere(key, text, own):
                 raise UntrustedDataError(f"its {path.name} names a file that is not its own, {text[:100]!r}")
 
 
@@ -144,13 +140,13 @@ def _texts(value: Any) -> Iterator[tuple[str, str]]:
             left += ((key, each) for each in one)
 
 
-def _is_file_elsewhere(key: str, text: str, folder: Path) -> bool:
+def _is_file_elsewhere(key: str, text: str, own: Path) -> bool:
     if not 1 < len(text) < MOST_PATH or "\0" in text:
         return False
     named = text.startswith("/") or ".." in text or _PATH.fullmatch(key)
-    paths = (Path(text), folder / text) if named else ()
+    paths = (Path(text), own / text) if named else ()
     try:
-        return any(path.is_file() and not path.resolve().is_relative_to(folder.resolve()) for path in paths)
+        return any(path.is_file() and not path.resolve().is_relative_to(own) for path in paths)
     except OSError:  # a name that is too long for a file
         return False
 

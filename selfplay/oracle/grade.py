@@ -199,7 +199,7 @@ def grade_without_running(task: Task, prediction: bytes | str) -> Grade | None:
     return said if isinstance(said, Grade) else None
 
 
-def is_of_the_system(error: Exception) -> bool:
+def _is_of_the_system(error: Exception) -> bool:
     """Whether an error says that the machine has not enough of something."""
     return isinstance(error, OSError | MemoryError) or "can't start new thread" in str(error)
 
@@ -216,7 +216,7 @@ def safely(work: Callable[[], T], calibrated: bool = False) -> T | Grade:
         return Grade(False, "cannot-be-graded", error.message)
     except Exception as error:
         log.exception("a prediction could not be graded")
-        through_it = calibrated and not is_of_the_system(error)
+        through_it = calibrated and not _is_of_the_system(error)
         return Grade(False, BREAKS_GRADER if through_it else "error", f"{type(error).__name__}: {error}"[:500])
 
 

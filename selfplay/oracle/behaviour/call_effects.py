@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from selfplay.oracle import inside
 from selfplay.oracle.behaviour.call_probes import LONGEST
 from selfplay.oracle.behaviour.call_results import SCENARIO
-from selfplay.oracle.behaviour.call_source import call_tree, name_of
+from selfplay.oracle.behaviour.call_source import NAMED, call_tree, give_through, name_of
 from selfplay.oracle.behaviour.sequences import SEQUENCE
 
 LOOKS = 150
@@ -25,7 +25,7 @@ HELPER = "\n\n".join(map(inside.text, ("selfplay_in_place.py", "selfplay_effects
 KINDS, BELOW, FAILURES = 7, 2, 18
 """Other types tried for an argument, of which the first so many are below its own, and ways in which a given function
 fails: at one of three calls, with one of six errors."""
-_FUNCTIONS = (ast.Lambda, ast.Name, ast.Attribute, ast.Call)
+_FUNCTIONS = (*NAMED, ast.Call)
 """What may be a function; a call is looked into."""
 MANY = 10_000
 """Among so many, each place, type and failure is drawn as often."""
@@ -92,14 +92,8 @@ def _told_within(tree: ast.Call) -> ast.Call:
     """The call with each function that an inner one is given in the helper's `within`. Changes the tree."""
     for call in _calls_in(tree):
         if call is not tree and name_of(call) != f"{EFFECTS}.within":
-            call.args = [_within(one) for one in call.args]
-            call.keywords = [ast.keyword(one.arg, _within(one.value)) for one in call.keywords]
+            give_through(call, f"{EFFECTS}.within")
     return tree
-
-
-def _within(one: ast.expr) -> ast.expr:
-    helper = ast.Attribute(ast.Name(EFFECTS, ast.Load()), "within", ast.Load())
-    return ast.Call(helper, [one], []) if isinstance(one, _FUNCTIONS[:-1]) else one
 
 
 class _Unwrapped(ast.NodeTransformer):

@@ -88,8 +88,8 @@ def observed_calls(bench: Bench, shown: Entered, scenarios: Mapping[str, Scenari
     novel = {name for name, call in made.items()
              if (by_call[call].novel if name in steps else is_novel(call, tests, novelty.names))}  # fmt: skip
     odd = of_another_type({name: call for name, call in made.items() if name not in steps}, seen)
-    accepted = {name: group for name, group in groups.items() if name not in refused(odd, tried.first)}
-    groups = without_accidents(accepted, tried.first, of_tests)
+    gone = refused(odd, tried.first)
+    groups = without_accidents({name: groups[name] for name in groups if name not in gone}, tried.first, of_tests)
     kinds = strata({name: made[name] for name in groups if name in lines and name not in odd}, lines, seen,
                    {ran[name] for name in shown_wrong})  # fmt: skip
     kept = _kept(bench, tried, groups, novel, kinds, hash_seed)

@@ -3,10 +3,23 @@
 import ast
 from collections.abc import Iterator
 
+NAMED = (ast.Lambda, ast.Name, ast.Attribute)
+"""What may be a function that a call is given."""
+
 
 def target_of(source: str) -> str:
     """The name of the called function, as far as the source shows it: `m.Parser.parse` of `m.Parser(1).parse('a')`."""
     return name_of(call_tree(source))
+
+
+def give_through(call: ast.Call, helper: str) -> None:
+    """Change a call: each function that it is given goes through `helper`, a dotted name."""
+
+    def through(one: ast.expr) -> ast.expr:
+        return ast.Call(call_tree(helper), [one], []) if isinstance(one, NAMED) else one
+
+    call.args = [through(one) for one in call.args]
+    call.keywords = [ast.keyword(one.arg, through(one.value)) for one in call.keywords]
 
 
 def name_of(node: ast.expr) -> str:

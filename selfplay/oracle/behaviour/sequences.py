@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from selfplay.oracle import inside
 from selfplay.oracle.behaviour.call_probes import LONGEST
-from selfplay.oracle.behaviour.call_source import call_tree, name_of
+from selfplay.oracle.behaviour.call_source import call_tree, give_through, name_of
 
 SEQUENCES, SEQUENCE_STEPS, DIFFERENT = 80, 12, 3
 """Limits: sequences made, the steps of one, and how many different numbers and texts these have."""
@@ -22,8 +22,6 @@ TIMES = (1, 1, 8, 60)
 SEQUENCE = "selfplay_t"
 """The name of the helper in calls."""
 HELPER = inside.text("selfplay_several.py")
-_FUNCTIONS = (ast.Lambda, ast.Name, ast.Attribute)
-"""What may be a function."""
 
 
 @dataclass
@@ -61,14 +59,8 @@ def _counted(thing: str) -> str:
     """The source of a thing, with the functions that it is made of in the helper's `counted`."""
     tree = call_tree(thing)
     for call in [node for node in ast.walk(tree) if isinstance(node, ast.Call)]:
-        call.args = [_in_helper(one) for one in call.args]
-        call.keywords = [ast.keyword(one.arg, _in_helper(one.value)) for one in call.keywords]
+        give_through(call, f"{SEQUENCE}.counted")
     return ast.unparse(tree)
-
-
-def _in_helper(one: ast.expr) -> ast.expr:
-    helper = ast.Attribute(ast.Name(SEQUENCE, ast.Load()), "counted", ast.Load())
-    return ast.Call(helper, [one], []) if isinstance(one, _FUNCTIONS) else one
 
 
 def _alike(steps: Sequence[str], chance: random.Random) -> list[str]:

@@ -40,10 +40,10 @@ class SelfplayWritten:
     def named(self, module):
         return self.modules.setdefault(module, "selfplay_m%d" % len(self.modules))
 
-    def of_tests(self, value, method=False):
-        """Whether it is a function, not a `method`, that a test made."""
-        code = value.__code__ if method or type(value) is type(lambda: 0) else None
-        file = "" if code is None or code.co_flags & LATER else code.co_filename
+    def of_tests(self, value):
+        """Whether it is a function or a method that a test made, and that answers at once."""
+        known = type(value) in (type(lambda: 0), type(self.of_tests)) and not value.__code__.co_flags & LATER
+        file = value.__code__.co_filename if known else ""
         return file.startswith(self.root) and file[len(self.root) :] in self.tests
 
     def reduced(self, value, depth):
@@ -99,10 +99,9 @@ class SelfplayWritten:
         name, made = getattr(value, "__qualname__", "<"), None
         if "<" not in name:
             made = self.reference(getattr(value, "__module__", None) or "", name)
-        elif self.of_tests(value):
+        elif type(value) is type(lambda: 0) and self.of_tests(value):
             made = self.functions_written.source(value, depth)
-        stands_in = type(value) in (type(lambda: 0), type(self.callable)) and self.of_tests(value, True)
-        return STAND_IN if made is None and stands_in else made
+        return STAND_IN if made is None and self.of_tests(value) else made
 
     def unbegun(self, code, frame, depth):
         """A generator or coroutine that has not started, of a function with plain parameters; None for any other."""

@@ -25,7 +25,7 @@ def loaded_files(new: Mapping[str, str], changed: Mapping[str, str], original: O
                  beside: Collection[str]) -> frozenset[str]:  # fmt: skip
     """Those of the `new` files that are in a package or `beside` files of the program, where what loads them may be
     written anywhere, or that a file of the original or of `changed`, the others of the prediction, may load."""
-    inside = {path for path in new if any(is_of_program(folder, original, beside) for folder in folders(path))}
+    inside = {path for path in new if is_in_program(path, original, beside)}
     named = loadable({**changed, **new}) & new.keys()
     left = new.keys() - inside - named
     sources = original.sources() if left else ()
@@ -33,9 +33,9 @@ def loaded_files(new: Mapping[str, str], changed: Mapping[str, str], original: O
     return frozenset({*inside, *named, *(path for path in left if sources is None or _module(path) in asked)})
 
 
-def is_of_program(folder: str, original: OriginalFiles, beside: Collection[str]) -> bool:
-    """Whether the files of a folder are the program's: it is a package, or one of these."""
-    return folder in beside or original.there(f"{folder}/__init__.py")
+def is_in_program(path: str, original: OriginalFiles, beside: Collection[str]) -> bool:
+    """Whether a folder above it is a package, or one of these."""
+    return any(folder in beside or original.there(f"{folder}/__init__.py") for folder in folders(path))
 
 
 def _imported(original: OriginalFiles, sources: Collection[str]) -> Iterator[str]:

@@ -4,10 +4,9 @@ in another form. No input tells what these break, so a grade says that they are 
 import posixpath
 from collections.abc import Collection, Iterator, Sequence
 
-from selfplay.oracle.new_code.loaded_files import is_of_program
+from selfplay.oracle.new_code.loaded_files import is_in_program
 from selfplay.oracle.new_code.suspicious_apis import PYTHON
 from selfplay.oracle.originals import OriginalFiles
-from selfplay.oracle.screening.paths import folders
 from selfplay.patches import FilePatch
 from selfplay.patches.model import SYMLINK_MODE
 
@@ -38,7 +37,7 @@ def unread_code(section: FilePatch, original: OriginalFiles, beside: Collection[
     program's files, which may put others in a module's place. Empty for any other."""
     path = section.new_path
     if path is not None and section.new_mode == SYMLINK_MODE:
-        return f"{path} is a link in the program" if _is_in_program(path, original, beside) else ""
+        return f"{path} is a link in the program" if is_in_program(path, original, beside) else ""
     return f"{path} is code that is no source" if path is not None and path.endswith(COMPILED) else ""
 
 
@@ -51,8 +50,4 @@ def _hides(path: str) -> str:
 def _matters(path: str, original: OriginalFiles, beside: Collection[str]) -> bool:
     if posixpath.basename(path) in _BUILD:
         return True
-    return not path.endswith(_DOCUMENTS) and _is_in_program(path, original, beside)
-
-
-def _is_in_program(path: str, original: OriginalFiles, beside: Collection[str]) -> bool:
-    return any(is_of_program(folder, original, beside) for folder in folders(path))
+    return not path.endswith(_DOCUMENTS) and is_in_program(path, original, beside)

@@ -133,8 +133,12 @@ def uses(text: str) -> dict[str, str]:
         tree = syntax_tree(encode(text))
     except (SyntaxError, ValueError):
         return {}
-    asked = dict.fromkeys(asked_of_the_machine(tree), MACHINE)
-    return asked | {name: _POWER[name] for name in _names(tree) if name in _POWER} | dict(_done(tree))
+    written, names = WrittenNames(tree), {*_names(tree)}
+    asked = dict.fromkeys(asked_of_the_machine(tree, written), MACHINE)
+    found = {name: _POWER[name] for name in names if name in _POWER}
+    if names & _PICKLES and any(isinstance(node, ast.Call) and _loads(node, written) for node in ast.walk(tree)):
+        found["pickle"] = BY_TEXT
+    return asked | found | dict(_done(tree))
 
 
 def _names(tree: ast.AST) -> Iterator[str]:
@@ -173,10 +177,7 @@ def _done(tree: ast.AST) -> Iterator[tuple[str, str]]:
     """Powers shown by what the code does: running text as code, computed attribute names of other objects, texts that
     name tests, assertions meant to be caught."""
     raised = {id(one) for node in ast.walk(tree) if isinstance(node, ast.Raise) for one in ast.walk(node)}
-    written = WrittenNames(tree) if not _PICKLES.isdisjoint(_names(tree)) else None
     for node in ast.walk(tree):
-        if written is not None and isinstance(node, ast.Call) and _loads_what_is_written(node, written):
-            yield "pickle", BY_TEXT
         if isinstance(node, ast.Name) and node.id == "AssertionError" and id(node) not in raised:
             yield node.id, "asks how it is run"
         elif isinstance(node, ast.Try) and any(isinstance(one, ast.Assert) for one in node.body):
@@ -189,7 +190,8 @@ def _done(tree: ast.AST) -> Iterator[tuple[str, str]]:
             yield str(node.value[:80]), "names tests, or files outside the program"
 
 
-def _loads_what_is_written(node: ast.Call, written: WrittenNames) -> bool:
+def _loads(node: ast.Call, written: WrittenNames) -> bool:
+    """Whether it makes objects of what is written in the code."""
     name = str(getattr(node.func, "attr", "") or getattr(node.func, "id", ""))
     given = (*node.args, *(one.value for one in node.keywords))
     return name in _LOADS and any(map(written.is_made_of_these, given))

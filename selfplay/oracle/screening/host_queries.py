@@ -48,10 +48,10 @@ _OF_FILES = frozenset({"os", "os.path", "posixpath", "ntpath", "glob", "io", "pa
 """Modules whose functions these are; other objects may have methods of these names."""
 
 
-def asked_of_the_machine(tree: ast.AST) -> Iterator[str]:
+def asked_of_the_machine(tree: ast.AST, written: WrittenNames) -> Iterator[str]:
     """The name of each question in some Python code: `module.attribute`, the module if it is passed as a value, or what
     it asks of a fixed place or of the code's own."""
-    modules, written = dict(_modules(tree)), WrittenNames(tree)
+    modules = dict(_modules(tree))
     held = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and not node.level and (source := node.module or "") in HARMLESS:

@@ -1,4 +1,4 @@
-"""What a solver hands in, as it is kept."""
+"""What is stored of the files that a solver leaves."""
 
 from selfplay.roles.solver.collect import MOST_PATHS, first_paths
 
