@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from tree_sitter import Node
 
-from selfplay.syntax import binding_go, binding_javascript
+from selfplay.syntax import binding_go, binding_javascript, binding_typescript
 from selfplay.syntax.names import FoundNames, Scope
 from selfplay.syntax.source import Source, below
 
@@ -13,6 +13,8 @@ Visit = Callable[[Node, Scope, Source, FoundNames], list[Node] | None]
 them."""
 VISITS: dict[str, tuple[Visit, frozenset[str]]] = {
     "javascript": (binding_javascript.visit, binding_javascript.BLOCKS),
+    "typescript": (binding_typescript.visit, binding_typescript.BLOCKS),
+    "tsx": (binding_typescript.visit, binding_typescript.BLOCKS),
     "go": (binding_go.visit, binding_go.BLOCKS),
 }
 

@@ -32,7 +32,7 @@ def visit(node: Node, scope: Scope, source: Source, found: FoundNames) -> list[N
         case "for_in_statement":
             return _for_in(node, scope, source, found)
         case "catch_clause":
-            return [*_bind_pattern(node.child_by_field_name("parameter"), scope, source, "parameter"), *_bodies(node)]
+            return [*bind_pattern(node.child_by_field_name("parameter"), scope, source, "parameter"), *_bodies(node)]
         case "import_statement":
             _import(node, scope, source)
             return []
@@ -64,7 +64,7 @@ def _function(node: Node, scope: Scope, source: Source) -> list[Node]:
         if parameters is not None and parameters.type == "identifier"
         else (parameters.named_children if parameters is not None else [])
     ):
-        rest += _bind_pattern(one, scope, source, "parameter")
+        rest += bind_pattern(one, scope, source, "parameter")
     name = node.child_by_field_name("name")
     computed = [name] if name is not None and name.type == "computed_property_name" else []
     return [*computed, *rest, *_bodies(node)]
@@ -83,7 +83,7 @@ def _declarator(node: Node, scope: Scope, source: Source) -> list[Node]:
     kind: Kind = "import" if value is not None and _is_require(value, source) else "local"
     if holder is not None and _is_exported(holder, source):
         kind = "other"
-    rest = _bind_pattern(node.child_by_field_name("name"), home, source, kind)
+    rest = bind_pattern(node.child_by_field_name("name"), home, source, kind)
     return [*rest, *([value] if value is not None else [])]
 
 
@@ -92,7 +92,7 @@ def _for_in(node: Node, scope: Scope, source: Source, found: FoundNames) -> list
     rest = [child for child in node.named_children if child != left]
     if node.child_by_field_name("kind") is not None:
         kind = source.said(node.child_by_field_name("kind"))  # type: ignore[arg-type]
-        return [*_bind_pattern(left, scope.home() if kind == "var" else scope, source, "parameter"), *rest]
+        return [*bind_pattern(left, scope.home() if kind == "var" else scope, source, "parameter"), *rest]
     return [*_written(left), *rest]
 
 
@@ -127,7 +127,7 @@ def _written(target: Node | None) -> list[Node]:
     return [target]
 
 
-def _bind_pattern(pattern: Node | None, scope: Scope, source: Source, kind: Kind) -> list[Node]:
+def bind_pattern(pattern: Node | None, scope: Scope, source: Source, kind: Kind) -> list[Node]:
     """Bind the names of a pattern; its defaults and computed keys are left to visit."""
     rest, waiting = list[Node](), [pattern] if pattern is not None else []
     while waiting:

@@ -1,13 +1,14 @@
 """The node types of each language's grammar, as tables, and its file names."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import PurePosixPath
 
 import tree_sitter
 import tree_sitter_go
 import tree_sitter_javascript
+import tree_sitter_typescript
 
 _JAVASCRIPT_GLOBALS = (
     "arguments globalThis window self document navigator global process Buffer require module exports console "
@@ -33,11 +34,13 @@ _GO_GLOBALS = (
 class Grammar:
     """One language. All sets hold node types.
 
+    `family`: the language of a repository whose files it reads: TypeScript's are a JavaScript repository's.
     `functions`: nodes with parameters and a body; `blocks`: nodes with a list of statements; `returns` and `raises`:
     statements that end a function; `literals`: constant values. `globals`: names that no file has to define.
     """
 
     name: str
+    family: str
     suffixes: frozenset[str]
     functions: frozenset[str]
     blocks: frozenset[str]
@@ -51,12 +54,18 @@ class Grammar:
     @cached_property
     def parser(self) -> tree_sitter.Parser:
         """The language's parser; not thread-safe (`source.parse` has the lock)."""
-        language = {"javascript": tree_sitter_javascript, "go": tree_sitter_go}[self.name].language()
-        return tree_sitter.Parser(tree_sitter.Language(language))
+        return tree_sitter.Parser(tree_sitter.Language(_LANGUAGES[self.name]()))
 
 
+_LANGUAGES: dict[str, Callable[[], object]] = {
+    "javascript": tree_sitter_javascript.language,
+    "typescript": tree_sitter_typescript.language_typescript,
+    "tsx": tree_sitter_typescript.language_tsx,
+    "go": tree_sitter_go.language,
+}
 JAVASCRIPT = Grammar(
     name="javascript",
+    family="javascript",
     suffixes=frozenset([".js", ".mjs", ".cjs", ".jsx"]),
     functions=frozenset(
         ["function_declaration", "function_expression", "arrow_function", "method_definition",
@@ -70,8 +79,11 @@ JAVASCRIPT = Grammar(
     literals=frozenset(["number", "string", "true", "false", "null", "undefined", "regex"]),
     globals=frozenset(_JAVASCRIPT_GLOBALS.split()),
 )  # fmt: skip
+TYPESCRIPT = replace(JAVASCRIPT, name="typescript", suffixes=frozenset([".ts", ".mts", ".cts"]))
+TSX = replace(JAVASCRIPT, name="tsx", suffixes=frozenset([".tsx"]))
 GO = Grammar(
     name="go",
+    family="go",
     suffixes=frozenset([".go"]),
     functions=frozenset(["function_declaration", "method_declaration", "func_literal"]),
     blocks=frozenset(["statement_list", "source_file"]),
@@ -85,13 +97,22 @@ GO = Grammar(
     ),
     globals=frozenset(_GO_GLOBALS.split()),
 )  # fmt: skip
-GRAMMARS = {grammar.name: grammar for grammar in (JAVASCRIPT, GO)}
+GRAMMARS = {grammar.name: grammar for grammar in (JAVASCRIPT, TYPESCRIPT, TSX, GO)}
+FAMILIES = tuple(dict.fromkeys(grammar.family for grammar in GRAMMARS.values()))
 
 
 def grammar_of(path: str) -> Grammar | None:
     """The grammar of a file, by its name; None if its language has none."""
     suffix = PurePosixPath(path).suffix
     return next((grammar for grammar in GRAMMARS.values() if suffix in grammar.suffixes), None)
+
+
+def language_of(path: str) -> str:
+    """The name of the grammar of a file that has one."""
+    grammar = grammar_of(path)
+    if grammar is None:
+        raise ValueError(f"{path} is in no language that is parsed")
+    return grammar.name
 
 
 def walk(node: tree_sitter.Node) -> Iterator[tree_sitter.Node]:

@@ -114,7 +114,7 @@ def below(where: str, own: str) -> str:
 
 def statements(block: Node, grammar: Grammar) -> list[Node]:
     """The statements of a block, without comments."""
-    if block.type in grammar.cases and grammar.name == "javascript":
+    if block.type in grammar.cases and grammar.family == "javascript":
         return [n for n in block.children_by_field_name("body") if n.type != "comment"]
     if block.type not in grammar.blocks:  # Go blocks and cases hold one list
         block = next((n for n in block.named_children if n.type in grammar.blocks), block)

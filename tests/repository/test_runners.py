@@ -24,6 +24,7 @@ CALLS = {
     "node --experimental-vm-modules node_modules/jest/bin/jest.js --coverage -c jest.json src":
         ("jest", ("NODE_OPTIONS=--experimental-vm-modules", "-c", "jest.json"), ("src",)),
     "eslint . && vitest run --typecheck --coverage": ("vitest", (), ()),
+    "xo && c8 ava --verbose -T 5m 'test/*.js' && tsd": ("ava", ("-T", "5m"), ("test/*.js",)),
     "go test -race -v -tags 'a b' ./...": ("go", ("-tags", "a b"), ("./...",)),
 }  # fmt: skip
 
@@ -95,7 +96,7 @@ def test_the_users_command_comes_first(tmp_path: Path) -> None:
             '{"scripts": {"test": "tap"}}',
             "the tests of project run under tap; of JavaScript those of mocha, jest, vitest",
         ),
-        ('{"devDependencies": {"ava": "6"}}', "run under ava"),
+        ('{"devDependencies": {"uvu": "6"}}', "run under uvu"),
         (
             '{"scripts": {"test": "make check"}}',
             "how the tests of project are run (its test script is 'make check')",

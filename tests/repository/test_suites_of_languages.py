@@ -33,6 +33,10 @@ VITEST_HEAD = (
     "import assert from 'assert'; import { createRequire } from 'module'; import { describe, it } from 'vitest';"
     " const { add } = createRequire(import.meta.url)('../add.js');"
 )
+AVA_HEAD = (
+    "const test = require('ava'); const { add } = require('../add.js');"
+    " const { helped } = require('own-helper'); const isOdd = require('is-odd');\n"
+)
 CALLS = ((None, "mocha", "spec/mocha.js"), ("jest", "jest", "it/jest.js"), ("vitest", "vitest", "unit/vitest.mjs"))
 """The user's command, whose tests it runs, and their file."""
 IDS = {"add adds", 'add adds "nothing" \u00e9'}
@@ -114,7 +118,8 @@ def test_frameworks_of_npm(backend: Backend, cache: Path, tmp_path: Path) -> Non
     files = {
         "package.json": '{"name": "own-adder", "scripts": {"test": "eslint . && mocha spec/*.js"},'
         ' "devDependencies": {"mocha": "^10", "jest": "^29", "vitest": "^2"}, "jest": {"testRegex": "it/.*\\\\.js$"}}',
-        "vitest.config.mjs": "export default { test: { include: ['unit/*.mjs'] } };\n",
+        "vitest.config.ts": "import { defineConfig } from 'vitest/config';\n"
+        "export default defineConfig({ test: { include: ['unit/*.mjs'] as string[] } });\n",
         "add.js": ADD,
         "spec/mocha.js": TESTS.format(head=PLAIN_HEAD),
         "it/jest.js": TESTS.format(head=PLAIN_HEAD),
@@ -126,6 +131,36 @@ def test_frameworks_of_npm(backend: Backend, cache: Path, tmp_path: Path) -> Non
     for command, runner, file in CALLS:
         suite = measure_suite(prepared, backend, time_limit=PATIENCE, command=command)
         check(prepared, suite, backend, runner, file)
+
+
+@pytest.mark.long
+def test_packages_of_pnpm_under_ava(backend: Backend, cache: Path, tmp_path: Path) -> None:
+    """What npm cannot read is rewritten while it installs: packages of the tree, catalogs, what is not there. ava runs
+    on another version of the tree's own package, and its files run one by one, since its report names none."""
+    files = {
+        "package.json": '{"name": "chalk", "version": "7.0.0", "scripts": {"test": "c8 ava --verbose"},'
+        ' "devDependencies": {"ava": "^3.15.0", "own-helper": "workspace:^", "own-lost": "link:../lost",'
+        ' "is-odd": "catalog:"}}',
+        "pnpm-lock.yaml": "lockfileVersion: '9.0'\n",
+        "packages/helper/package.json": '{"name": "own-helper", "version": "1.0.0", "main": "index.js"}',
+        "packages/helper/index.js": "exports.helped = true;\n",
+        "add.js": ADD,
+        "test/adds.js": AVA_HEAD + "test('adds', t => { t.true(helped && isOdd(3)); t.is(add(1, 2), 3); });\n"
+        "test.skip('waits', t => t.fail());\ntest('fails', t => t.is(add(1, 1), 3));\n",
+        "test/other.js": AVA_HEAD + "test('adds', async t => { t.is(add(1, 0), 1); });\n",
+        "test/_helper.js": "require('ava'); console.log('ok 1 - forged');\n",
+        "test/broken.js": "const test = require('ava'); throw new Error('no');\n",
+    }
+    prepared = made(tmp_path, files, backend, cache)
+    assert (prepared.tree / "package.json").read_text() == files["package.json"]
+    told = next(note for note in prepared.notes if "npm installed what it can" in note)
+    assert "own-helper: file:packages/helper for workspace:^" in told and "left out: own-lost (link:../lost)" in told
+    suite = measure_suite(prepared, backend, time_limit=PATIENCE)
+    assert (suite.runner, {*suite.seconds}) == ("ava", {"test/adds.js::adds", "test/other.js::adds"})
+    assert {*suite.failing} == {"test/adds.js::fails", "test/broken.js", "test/broken.js::Error: no"}
+    script = runners.script_for(suite, only=["test/adds.js::adds", "test/other.js::adds"])
+    broken = outcomes(prepared, backend, script, {"add.js": BROKEN})
+    assert broken == {"test/adds.js::adds": "failed", "test/other.js::adds": "passed"}
 
 
 @pytest.mark.long

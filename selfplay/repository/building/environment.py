@@ -118,10 +118,11 @@ def python_mounts(interpreter: Interpreter) -> tuple[Mount, ...]:
 
 
 def _link_places(request: BuildRequest) -> tuple[str, ...]:
-    """Where the environment's links may lead: itself, the tree, the machine's programs, the interpreter."""
+    """Where the environment's links may lead: itself, the tree, the machine's programs, the interpreter; packages of
+    node also to `/tmp`, where tools write what they would write beside them."""
     interpreter = request.interpreter
     if interpreter is None:
-        return (WORKDIR,) if request.plan.language == "javascript" else ()
+        return (WORKDIR, "/tmp") if request.plan.language == "javascript" else ()
     return (*SHOWN, ENV, TOOLS, WORKDIR, str(interpreter.prefix or interpreter.executable.parent.parent))
 
 

@@ -11,7 +11,7 @@ from selfplay.repository.building.build import BuildRequest
 ROOM_VERSION = 3
 """Raised when the content of built environments changes, so that older ones are not used."""
 
-PACKAGES_VERSION = 1
+PACKAGES_VERSION = 2
 """The same for JavaScript environments only."""
 
 

@@ -4,6 +4,7 @@ They are mounted at the root, read-only: node and its tools look there for packa
 modules of the tree still find them, but the tree in which bugs are planted contains none of them.
 """
 
+from selfplay.plain_text import printable
 from selfplay.repository import inside
 from selfplay.repository.building.build import Building, BuildRequest, last_lines
 from selfplay.repository.building.build_results import BuildResults
@@ -14,6 +15,13 @@ PLACE = "/node_modules"
 FOLDER = f"{WORKDIR}{PLACE}"
 LOCKS = ("package-lock.json", "npm-shrinkwrap.json")
 OTHER_LOCKS = ("yarn.lock", "pnpm-lock.yaml", "bun.lock", "bun.lockb")
+MANIFESTS = "npm_manifests.js"
+MOST_TOLD = 5
+"""How many rewritten packages a note names."""
+CACHES = (".vite", ".vite-temp", ".vitest", ".cache")
+"""Folders of node_modules that tools write into; vite cannot even read its settings otherwise. They lead to `/tmp`,
+since the packages are read-only."""
+ROOM = f"cd node_modules && for name in {' '.join(CACHES)}; do rm -rf $name && ln -s /tmp $name; done"
 QUIET = ("--no-audit", "--no-fund", "--no-progress", "--loglevel=error", "--cache=/tmp/npm-cache")
 
 
@@ -32,16 +40,46 @@ def install(building: Building) -> None:
         return
     if other := next((name for name in OTHER_LOCKS if name in tracked), ""):
         building.notes.append(f"{other} is not used: npm chooses the versions from package.json")
+    if _with_manifests(building, "npm"):
+        return
+    why = last_lines(building.last)
+    if not _with_manifests(building, "registry", needed=True):
+        hint = "Give the commands that install it with --setup, for example: --setup 'npm install'."
+        raise BuildFailed("its packages cannot be installed" + why, hint)
+
+
+def _with_manifests(building: Building, readable_by: str, needed: bool = False) -> bool:
+    """Install while the tree's `package.json` files hold only what npm reads; with `registry`, only what comes from the
+    registry. Returns whether it worked; with `needed` nothing is tried where nothing had to be rewritten."""
+    told = building.run("reading what package.json names", ["node", "-e", inside.text(MANIFESTS), readable_by])
+    lines = told.text.splitlines() if told.exit_code == 0 else []
+    if needed and not lines:
+        return False
+    try:
+        if not _by_npm(building):
+            return False
+    finally:
+        if lines:
+            building.must("writing package.json back", ["node", "-e", inside.text(MANIFESTS), "back"])
+    if lines:
+        others = f", and {len(lines) - 1 - MOST_TOLD} more" if len(lines) - 1 > MOST_TOLD else ""
+        changed = "; ".join(printable(line)[:200] for line in lines[1 : 1 + MOST_TOLD])
+        building.notes.append(f"npm installed what it can of package.json: {changed}{others}")
+    return True
+
+
+def _by_npm(building: Building) -> bool:
+    """Install as of the request's day, else as of today, else without scripts, which is noted."""
     day = building.request.as_of
     if day and _npm(building, f"npm install as of {day}", "install", "--no-package-lock", f"--before={day}"):
-        return
+        return True
     if _npm(building, "npm install", "install", "--no-package-lock"):
-        return
+        return True
     plain = ("install", "--no-package-lock", "--ignore-scripts", "--legacy-peer-deps")
     if not _npm(building, "npm install without scripts", *plain):
-        hint = "Give the commands that install it with --setup, for example: --setup 'npm install'."
-        raise BuildFailed("its packages cannot be installed" + last_lines(building.last), hint)
+        return False
     building.notes.append("install scripts fail: those of its packages and its own build were left out")
+    return True
 
 
 def _npm(building: Building, step: str, *words: str) -> bool:
@@ -59,6 +97,7 @@ def take_out(building: Building, results: BuildResults) -> None:
     if building.run("looking for packages", ["test", "-d", FOLDER]).exit_code:
         return
     building.run("linking packages of the tree", ["bash", "-c", inside.text("own_packages.sh")])
+    building.run("making room for caches", ["bash", "-c", ROOM])
     taken = results.take(building.sandbox, FOLDER, "env", "its packages")
     if taken.dropped:
         building.notes.append(f"links that lead out of node_modules were left out: {', '.join(taken.dropped)}")

@@ -64,4 +64,4 @@ class PastPlanner:
     def _made(self, path: str, revert: Revert) -> PlantedChange | None:
         head = self.sources.texts[path]
         cuts: Sequence[Cut] | None = carry(head, revert)
-        return made_of(path, self.sources.language, head, apply_cuts(head, cuts), revert.what) if cuts else None
+        return made_of(path, head, apply_cuts(head, cuts), revert.what) if cuts else None

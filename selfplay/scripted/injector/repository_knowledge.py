@@ -5,9 +5,9 @@ from selfplay.repository import Prepared, Suite
 from selfplay.sandbox import Backend
 from selfplay.scripted.injector.sources import Sources, read_sources
 from selfplay.scripted.injector.survey import Survey, survey_of
-from selfplay.syntax import GRAMMARS
+from selfplay.syntax.grammar import FAMILIES
 
-LANGUAGES = ("python", *GRAMMARS)
+LANGUAGES = ("python", *FAMILIES)
 """The languages in which the scripted injector can plant a bug."""
 
 

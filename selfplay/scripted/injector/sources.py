@@ -5,7 +5,7 @@ functions that tests name are tried first.
 """
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -16,7 +16,8 @@ from selfplay.patches import is_test_file
 from selfplay.plain_text import text_below
 from selfplay.scripted.edits.cuts import LONGEST_LINE, MOST_LINES
 from selfplay.syntax import GRAMMARS, Source, grammar_of, parse
-from selfplay.syntax.grammar import walk
+from selfplay.syntax.grammar import language_of, walk
+from selfplay.syntax.imports import imported, reached, resolved
 from selfplay.syntax.source import Function, Unreadable, first_line, last_line, statements
 
 MOST_SOURCE, MOST_FILES = 400_000, 2000
@@ -43,6 +44,7 @@ class _Parsed(NamedTuple):
 
     places: tuple[SourcePlace, ...]
     unparsed: Mapping[str, str]
+    imports: Mapping[str, frozenset[str]]
 
 
 @dataclass(frozen=True)
@@ -62,14 +64,38 @@ class Sources:
         """The files of the product and of its tests that have no tree, and why: nothing in them is changed or named."""
         return self._parsed.unparsed
 
+    def tests_loading(self, paths: Collection[str]) -> frozenset[str]:
+        """The test files that import one of these files, be it through others: those that name it by relative paths. A
+        language whose files do not name each other has none."""
+        tests = (path for path in self.texts if is_test_file(path))
+        return frozenset(test for test in tests if not self._loaded(test).isdisjoint(paths))
+
+    def _loaded(self, test: str) -> frozenset[str]:
+        """The files that are loaded with a test file."""
+        if test not in self._reached:
+            self._reached[test] = reached([test], self._loads)
+        return self._reached[test]
+
+    @cached_property
+    def _reached(self) -> dict[str, frozenset[str]]:
+        return {}
+
+    @cached_property
+    def _loads(self) -> dict[str, list[str]]:
+        """File -> the files of the tree that it imports."""
+        return {
+            path: [to for name in found if (to := resolved(path, name, self.texts)) is not None]
+            for path, found in self._parsed.imports.items()
+        }
+
     def source(self, path: str) -> Source:
         """The tree of a file. Raises `Unreadable`."""
-        return parse(self.language, self.texts[path])
+        return parse(language_of(path), self.texts[path])
 
     def rare_names(self, path: str, most: int) -> Mapping[int, frozenset[str]]:
         """1-based line -> the names on it that say something and stand in the file `most` times at most. Raises
         `Unreadable`."""
-        return _rare_names(self.language, self.texts[path], most)
+        return _rare_names(language_of(path), self.texts[path], most)
 
     def function(self, place: SourcePlace) -> Function:
         return list(self.source(place.path).functions())[place.number]
@@ -78,6 +104,7 @@ class Sources:
     def _parsed(self) -> _Parsed:
         """Each file is parsed once: there may be thousands, and their trees are not kept."""
         words, unparsed, functions = set[str](), dict[str, str](), list[tuple[str, str, int]]()
+        imports = dict[str, frozenset[str]]()
         for path in sorted(self.texts):
             tested = is_test_file(path)
             if not tested and (not is_own(path, self.texts[path]) or _has_long_lines(self.texts[path])):
@@ -87,12 +114,13 @@ class Sources:
             except Unreadable as error:
                 unparsed[path] = str(error)
                 continue
+            imports[path] = imported(source)
             if tested:
                 words |= {source.said(n) for n in walk(source.root) if n.type.endswith("identifier")}
             else:
                 functions += [(path, name, number) for name, number in _changeable(source)]
         places = (SourcePlace(path, name, number, name.rsplit(".", 1)[-1] in words) for path, name, number in functions)
-        return _Parsed(tuple(places), unparsed)
+        return _Parsed(tuple(places), unparsed, imports)
 
 
 @lru_cache(maxsize=64)
@@ -130,10 +158,15 @@ def read_sources(tree: Path, language: str) -> Sources:
         for name in sorted(names):
             path = (Path(folder) / name).relative_to(tree).as_posix()
             grammar = grammar_of(path)
-            if grammar is not None and grammar.name == language and len(texts) < MOST_FILES and ".min." not in name:
+            if grammar is not None and grammar.family == language and len(texts) < MOST_FILES and _is_written(name):
                 text = _text(tree, path)
                 texts.update({path: text} if text is not None else {})
     return Sources(language, texts)
+
+
+def _is_written(name: str) -> bool:
+    """Whether a file is written by hand, and holds code: minified ones and TypeScript's declarations do not."""
+    return ".min." not in name and not name.endswith((".d.ts", ".d.mts", ".d.cts"))
 
 
 def _text(tree: Path, path: str) -> str | None:
@@ -143,4 +176,4 @@ def _text(tree: Path, path: str) -> str | None:
 
 def suffixes(language: str) -> list[str]:
     """The file name suffixes of a language."""
-    return sorted(GRAMMARS[language].suffixes)
+    return sorted(suffix for one in GRAMMARS.values() if one.family == language for suffix in one.suffixes)

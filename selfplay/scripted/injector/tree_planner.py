@@ -63,10 +63,10 @@ class TreePlanner:
 
     def _change(self, place: SourcePlace, special: bool) -> PlantedChange | None:
         """A believable change of a function, if it offers one."""
-        text, language = self.sources.texts[place.path], self.sources.language
+        text = self.sources.texts[place.path]
         whole = self.task.strategy != "direct"
         choices = self._removals(place, special) if whole else self._mutations(place)
-        found = (made(place.path, language, text, way, whole=whole) for way in choices if way)
+        found = (made(place.path, text, way, whole=whole) for way in choices if way)
         return next((change for change in found if change is not None), None)
 
     def _mutations(self, place: SourcePlace) -> list[Sequence[Cut]]:

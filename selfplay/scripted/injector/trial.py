@@ -1,6 +1,7 @@
 """One episode in a language without a survey: a change is planted, the suite run, and what fails is hidden.
 
-A bug costs two suite runs, plus one for each change that no test sees and each hiding that fails.
+A bug costs two suite runs, plus one for each change that no test sees and each hiding that fails. Of a slow suite only
+the files that load the changed code are run, where that is known.
 """
 
 import random
@@ -30,12 +31,15 @@ from selfplay.validators.common import function_of
 
 MOST_FAILING, MOST_SHARE = 30, 0.5
 """With more failing tests than this, or a larger share of all, a bug is too easily found to be worth solving."""
+SLOW_SECONDS, MOST_LOADING = 3.0, 0.5
+"""Of a suite that takes longer, only the test files that load the changed code are run at first, if they take at most
+this share of it."""
 MOST_LOG = 8_000_000
 UNUSABLE = "the tests do not end"
 BROKEN = "it does not compile"
 COMPILE = {"go": "go build ./..."}
 """Commands that tell without a suite run that a change does not compile."""
-_PLACE = re.compile(r"([\w.@+-]+)(?::(\d{1,6}))?")
+_PLACE = re.compile(r"([\w.@+/-]++)(?::(\d{1,6}))?")
 
 
 class TrialPlanner(Protocol):
@@ -45,12 +49,13 @@ class TrialPlanner(Protocol):
 @dataclass(frozen=True)
 class Ran:
     """A run of the suite: which usable tests did not pass, which tests and files were reported as failed, and its log.
-    `ended` is False for a run that was stopped."""
+    `ended` is False for a run that was stopped; `partial`: only some files ran."""
 
     failing: frozenset[str] = frozenset()
     failed: frozenset[str] = frozenset()
     log: str = ""
     ended: bool = True
+    partial: bool = False
 
 
 def trial_episode(task: InjectorTask, sources: Sources) -> Script[None]:
@@ -98,7 +103,17 @@ class _PlantingTrial:
             done = yield from tools.bash(f"{compile_} 2>&1 | tail -n 20; exit ${{PIPESTATUS[0]}}", 300.0)
             if not done.ok:
                 return BROKEN
-        return (yield from self._run())
+        return (yield from self._run(self._loading(changes)))
+
+    def _loading(self, changes: Sequence[PlantedChange]) -> list[str] | None:
+        """Of a slow suite, the test files that load a changed file; None, for all, where no file is known to, or most
+        of them. What others see of the change is found by the checks, which run everything."""
+        suite = self.task.suite
+        if suite.wall_seconds <= SLOW_SECONDS:
+            return None
+        files = self.sources.tests_loading({change.path for change in changes}) & {*suite.files}
+        share = sum(seconds for test, seconds in suite.seconds.items() if file_of(test) in files)
+        return sorted(files) if files and share <= MOST_LOADING * sum(suite.seconds.values()) else None
 
     def _seen(self, changes: Sequence[PlantedChange]) -> Script[tuple[PlantedChange, ...]]:
         """The changes of which each alone fails a test that none of the others does (check 7)."""
@@ -125,12 +140,13 @@ class _PlantingTrial:
         all. None, with the test files as they were, when they cannot be hidden."""
         failures = list(_failures(ran, ran.failing))
         methods = choose_methods(failures, self.rng)
+        files = sorted({failure.path for failure in failures} & {*self.task.suite.files}) if ran.partial else None
         for _ in range(2):
             changes = self._weakened(methods)
             if changes:
                 for change in changes:
                     yield from tools.make_change(change)
-                now = yield from self._run()
+                now = yield from self._run(files)
                 if now.ended and not now.failed and self._may_lose(now.failing - ran.failing, ran.failing):
                     return changes
                 yield from steps.undo(changes)
@@ -152,16 +168,16 @@ class _PlantingTrial:
         for path in sorted({failure.path for failure in methods}):
             own = {failure: method for failure, method in methods.items() if failure.path == path}
             text = self.sources.texts.get(path)
-            change = weaken(self.sources.language, path, text, own) if text is not None else None
+            change = weaken(path, text, own) if text is not None else None
             if change is None:
                 return ()
             found.append(change)
         return tuple(found)
 
-    def _run(self) -> Script[Ran]:
-        """Run the whole suite once."""
+    def _run(self, files: Collection[str] | None = None) -> Script[Ran]:
+        """Run the suite once, or some of its files: the tests of others then count as passed."""
         suite = self.task.suite
-        yield from tools.create("/tmp/look.sh", script_for(suite))
+        yield from tools.create("/tmp/look.sh", script_for(suite, files))
         done = yield from tools.bash("bash /tmp/look.sh >/tmp/log 2>&1; test -s /tmp/log", _limit(suite))
         if not done.ok:
             return Ran(ended=False)
@@ -172,7 +188,8 @@ class _PlantingTrial:
         outcomes = {record.id: record.outcome for record in parse_records(data)}
         passed = {test for test, outcome in outcomes.items() if outcome == "passed"}
         failed = {test for test, outcome in outcomes.items() if outcome == "failed"}
-        return Ran(self.usable - passed, frozenset(failed), log)
+        meant = self.usable if files is None else {test for test in self.usable if file_of(test) in files}
+        return Ran(frozenset(meant - passed), frozenset(failed), log, partial=files is not None)
 
 
 def _limit(suite: Suite) -> float:
@@ -180,12 +197,17 @@ def _limit(suite: Suite) -> float:
     return 60 + 3 * suite.wall_seconds
 
 
-def _lines(log: str, name: str, file: str) -> frozenset[int]:
-    """The lines of a file that a log names; if the log tells which test failed, those after the test's name."""
+def _lines(log: str, name: str, path: str) -> frozenset[int]:
+    """The lines of a file that a log names, by its path or its bare name; if the log tells which test failed, those
+    after the test's name."""
     _, told, behind = log.partition(f"FAILED {name}\n")
     part = behind.partition("\nFAILED ")[0] if told else log
     found = _PLACE.findall(part.replace("\\t", " ").replace("\\n", " "))
-    return frozenset(int(line) for where, line in found if line and where == file)
+    return frozenset(int(line) for where, line in found if line and _means(where, path))
+
+
+def _means(where: str, path: str) -> bool:
+    return f"/{where}".endswith(f"/{path}") if "/" in where else where == path.rpartition("/")[2]
 
 
 def _failures(ran: Ran, tests: Collection[str]) -> Iterator[SuiteFailure]:
@@ -193,7 +215,7 @@ def _failures(ran: Ran, tests: Collection[str]) -> Iterator[SuiteFailure]:
     for test in sorted(tests):
         path, name = file_of(test), test.partition("::")[2]
         if not any(other.startswith(f"{test}/") for other in tests):
-            yield SuiteFailure(path, name, _lines(ran.log, name, path.rsplit("/", 1)[-1]))
+            yield SuiteFailure(path, name, _lines(ran.log, name, path))
 
 
 def _removing(methods: dict[SuiteFailure, Method], left: Collection[str]) -> dict[SuiteFailure, Method]:

@@ -10,22 +10,24 @@ from selfplay.scripted.edits.cuts import Cut, PlantedChange, apply_cuts, cuts_be
 from selfplay.scripted.tree_sitter.spans import closed_up
 from selfplay.scripted.tree_sitter.tidy import tidied_text
 from selfplay.syntax import parse
+from selfplay.syntax.grammar import language_of
 from selfplay.syntax.scaffolds import scaffolds
 from selfplay.syntax.source import Unreadable
 
 
-def made(path: str, language: str, text: str, cuts: Sequence[Cut], *, whole: bool = False) -> PlantedChange | None:
+def made(path: str, text: str, cuts: Sequence[Cut], *, whole: bool = False) -> PlantedChange | None:
     """The believable change that these cuts make, without newly unused code; None if there is none. `whole`: it may
     leave no scaffold of what it removes."""
     what = "; ".join(dict.fromkeys(cut.what for cut in cuts if cut.what))
-    change = made_of(path, language, text, apply_cuts(text, cuts), what)
-    return None if whole and change is not None and scaffolds(language, text, change.after or "") else change
+    change = made_of(path, text, apply_cuts(text, cuts), what)
+    return None if whole and change is not None and scaffolds(language_of(path), text, change.after or "") else change
 
 
 def made_of(
-    path: str, language: str, text: str, after: str, what: str, rules: BelievableRules = BelievableRules()
+    path: str, text: str, after: str, what: str, rules: BelievableRules = BelievableRules()
 ) -> PlantedChange | None:
     """The believable change from one text to another. None when the other does not parse, or is the same program."""
+    language = language_of(path)
     try:
         if program(language, after) == program(language, text):
             return None

@@ -15,6 +15,8 @@ EQUALS = frozenset(
     ["toBe", "toEqual", "toStrictEqual", "toMatchObject", "equal", "equals", "eq", "eql", "eqls", "deepEqual",
      "strictEqual", "deepStrictEqual", "same", "is"]
 )  # fmt: skip
+AVA = frozenset(["is", "deepEqual"])
+"""Of a test's `t`, those that are ava's, which has `t.truthy` for `t.ok`."""
 NOTHING = frozenset(["undefined", "null"])
 FEWER_ARGUMENTS = frozenset(["toThrow", "toThrowError", "throw", "throws", "rejects"])
 GO_FAILS = frozenset(["Error", "Errorf", "Fatal", "Fatalf", "Fail", "FailNow"])
@@ -105,7 +107,7 @@ def _javascript(source: Source, statement: Node) -> Iterator[Replacement]:
         yield from _expected(source, call, owner, arguments[0], method)
     elif len(arguments) > 1 and chain in ("assert", "chai.assert", "t", "should"):
         value, wanted = _sides(arguments[0], arguments[1])
-        yield call.start_byte, call.end_byte, _asserted(chain, source.said(value), wanted)
+        yield call.start_byte, call.end_byte, _asserted(chain, source.said(value), wanted, method)
 
 
 def _expected(source: Source, call: Node, owner: Node, wanted: Node, method: str) -> Iterator[Replacement]:
@@ -125,8 +127,8 @@ def _expected(source: Source, call: Node, owner: Node, wanted: Node, method: str
     yield call.start_byte, call.end_byte, text
 
 
-def _asserted(owner: str, value: str, wanted: Node) -> str:
-    kind, fine = _kind(wanted), f"{owner}.ok"
+def _asserted(owner: str, value: str, wanted: Node, method: str) -> str:
+    kind, fine = _kind(wanted), f"{owner}.truthy" if method in AVA else f"{owner}.ok"
     if kind == "array":
         return f"{fine}(Array.isArray({value}))"
     return f"{fine}(typeof {value} === '{kind}')" if kind else f"{fine}({value} !== undefined)"

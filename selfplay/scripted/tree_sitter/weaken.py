@@ -18,7 +18,7 @@ from selfplay.scripted.tree_sitter.edits import made_of
 from selfplay.scripted.tree_sitter.loosen import assertions, loosened
 from selfplay.scripted.tree_sitter.spans import element, replaced, without
 from selfplay.syntax import Source, parse
-from selfplay.syntax.grammar import walk
+from selfplay.syntax.grammar import language_of, walk
 from selfplay.syntax.source import Unreadable, first_line, last_line, statements
 
 Method = Literal["remove", "cases", "assertions", "loosen"]
@@ -42,11 +42,11 @@ def choose_methods(failures: Sequence[SuiteFailure], rng: random.Random) -> dict
     return {failure: rng.choices(METHODS, weights=WEIGHTS)[0] for failure in failures}
 
 
-def weaken(language: str, path: str, text: str, methods: Mapping[SuiteFailure, Method]) -> PlantedChange | None:
+def weaken(path: str, text: str, methods: Mapping[SuiteFailure, Method]) -> PlantedChange | None:
     """The change of a test file that hides its failing tests; None if one cannot be found or the file would be
     broken."""
     try:
-        source = parse(language, text)
+        source = parse(language_of(path), text)
     except Unreadable:
         return None
     every = cases(source)
@@ -59,7 +59,7 @@ def weaken(language: str, path: str, text: str, methods: Mapping[SuiteFailure, M
     found = [cut for case, failing in places.values() for cut in _cuts(source, case, failing, methods[failing[0]])]
     chosen = _apart(found)
     what = "; ".join(dict.fromkeys(cut.what for cut in chosen))
-    return made_of(path, language, text, apply_cuts(text, chosen), what, RULES) if chosen else None
+    return made_of(path, text, apply_cuts(text, chosen), what, RULES) if chosen else None
 
 
 def _apart(cuts: Sequence[Cut]) -> list[Cut]:

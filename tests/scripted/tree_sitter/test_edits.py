@@ -123,7 +123,7 @@ def test_what_is_made_has_no_new_loose_name(path: str, way: str) -> None:
     grammar = grammar_of(path)
     assert grammar is not None
     before = names(grammar.name, FILES[path])
-    changes = [change for cut in _proposed(path, way) if (change := made(path, grammar.name, FILES[path], [cut]))]
+    changes = [change for cut in _proposed(path, way) if (change := made(path, FILES[path], [cut]))]
     assert len(changes) > 8
     for change in changes:
         after = names(grammar.name, change.after or "")
@@ -132,16 +132,16 @@ def test_what_is_made_has_no_new_loose_name(path: str, way: str) -> None:
 
 def test_an_import_that_lost_its_last_use_goes_too() -> None:
     (cut,) = [cut for cut in _proposed("store.go", "removal") if cut.lines == ("\twanted = wanted",)]
-    change = made("store.go", "go", STORE, [cut])
+    change = made("store.go", STORE, [cut])
     assert change is not None and change.after is not None and '"strings"' in change.after  # there is another use
     text = STORE.replace("strings.HasPrefix(name, wanted)", "name == wanted")
-    change = made("store.go", "go", text, [cut])
+    change = made("store.go", text, [cut])
     assert change is not None and change.after is not None and '"strings"' not in change.after
 
 
 def test_a_local_that_lost_its_last_use_becomes_a_blank() -> None:
     start = STORE.split("\n").index("\tif err != nil {") + 1
-    change = made("store.go", "go", STORE, [Cut(start, start + 2)])
+    change = made("store.go", STORE, [Cut(start, start + 2)])
     assert change is not None and "\tcount, _ := check(score)\n\tswitch count {\n" in (change.after or "")
 
 
@@ -161,7 +161,7 @@ def test_the_comment_above_the_first_statement_of_a_go_function_goes_too() -> No
 def test_documentation_goes_with_its_function() -> None:
     caller = "function f(x) {\n  go(x);\n  isOpen(x);\n}\nf();\n"
     text = f"/** Is it open?\n */\n\nfunction isOpen(x) {{\n  return x;\n}}\n\n{caller}"
-    change = made("a.js", "javascript", text, [Cut(10, 10)])
+    change = made("a.js", text, [Cut(10, 10)])
     assert change is not None and change.after == "function f(x) {\n  go(x);\n}\nf();\n"
 
 
@@ -171,7 +171,7 @@ def test_error_handling_leaves_its_body_where_it_stood() -> None:
 
 
 def test_a_whole_body_is_no_removal() -> None:
-    assert made("a.js", "javascript", "function f(x) {\n  go(x);\n}\nf(1);\n", [Cut(2, 2)]) is None
+    assert made("a.js", "function f(x) {\n  go(x);\n}\nf(1);\n", [Cut(2, 2)]) is None
 
 
 def test_a_special_case_is_told_by_its_form() -> None:
@@ -227,7 +227,7 @@ def test_what_fits_into_one_line_is_joined() -> None:
 def test_no_blank_line_is_left_at_the_edge_of_a_block() -> None:
     guards = "  if (a) {\n    return 1;\n  }\n  if (!a.b) {\n    return 2;\n  }\n"
     text = f"function f(a) {{\n{guards}\n  go(a);\n  return 3;\n}}\n"
-    change = made("a.js", "javascript", text, [Cut(2, 4), Cut(5, 7)])
+    change = made("a.js", text, [Cut(2, 4), Cut(5, 7)])
     assert change is not None and change.after == "function f(a) {\n  go(a);\n  return 3;\n}\n"
 
 
@@ -235,5 +235,5 @@ def test_the_lines_of_two_far_changes_of_a_long_file_are_two_cuts() -> None:
     lines = [f"const name{n} = {n};" for n in range(1500)]
     text = "\n".join([*lines, "function f(a) {", "  go(a);", "  name7(a);", "  return a;", "}", "f(name0);", ""])
     read = "\n".join(f"go(name{n});" for n in range(1, 1500) if n != 7)
-    change = made("a.js", "javascript", f"{text}{read}\n", [Cut(1503, 1503)])
+    change = made("a.js", f"{text}{read}\n", [Cut(1503, 1503)])
     assert change is not None and change.size == 2 and len(change.cuts) == 2

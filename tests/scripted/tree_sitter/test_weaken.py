@@ -72,7 +72,7 @@ func TestTable(t *testing.T) {
 def _weak(language: str, text: str, name: str, line: int, method: Method) -> list[str]:
     """The lines that are new, and with a minus those that are gone."""
     path = "test/a.js" if language == "javascript" else "a_test.go"
-    change = weaken(language, path, text, {SuiteFailure(path, name, frozenset([line])): method})
+    change = weaken(path, text, {SuiteFailure(path, name, frozenset([line])): method})
     assert change is not None and change.after is not None
     old, new = text.split("\n"), change.after.split("\n")
     return [f"-{one.strip()}" for one in old if one not in new] + [one.strip() for one in new if one not in old]
@@ -116,7 +116,7 @@ def test_a_test_is_removed_with_its_comment() -> None:
 def test_neighbours_are_removed_though_they_share_a_blank_line() -> None:
     text = "describe('a', () => {\n  it('b', () => {\n    go();\n  });\n\n  it('c', () => {\n    go();\n  });\n});\n"
     both: dict[SuiteFailure, Method] = {SuiteFailure("test/a.js", f"a {name}", frozenset()): "remove" for name in "bc"}
-    change = weaken("javascript", "test/a.js", text, both)
+    change = weaken("test/a.js", text, both)
     assert change is not None and change.after == "describe('a', () => {\n});\n"
 
 
@@ -136,4 +136,4 @@ def test_the_row_of_a_go_table_is_removed() -> None:
 
 
 def test_a_test_that_is_not_in_the_file_cannot_be_hidden() -> None:
-    assert weaken("go", "a_test.go", GO, {SuiteFailure("a_test.go", "TestOther", frozenset()): "remove"}) is None
+    assert weaken("a_test.go", GO, {SuiteFailure("a_test.go", "TestOther", frozenset()): "remove"}) is None

@@ -6,7 +6,7 @@ import shlex
 from dataclasses import dataclass
 
 from selfplay.repository.suites.runners.go import GO
-from selfplay.repository.suites.runners.javascript import JEST, MOCHA, NODE, VITEST
+from selfplay.repository.suites.runners.javascript import AVA, JEST, MOCHA, NODE, VITEST
 from selfplay.repository.suites.runners.runner import Runner, RunnerCall, is_assignment
 
 
@@ -68,6 +68,13 @@ _VITEST = _Spelling(
     ),
     _words("--reporter --outputFile --coverage.reporter --coverage.provider --maxWorkers --minWorkers --shard --bail"),
 )
+_AVA = _Spelling(
+    AVA,
+    _words("ava"),
+    _words("--config -m --match --node-arguments -T --timeout"),
+    _words("--tap -t -v --verbose -w --watch -s --serial --fail-fast --color --no-color -u --update-snapshots debug"),
+    _words("-c --concurrency"),
+)
 _NODE = _Spelling(
     NODE,
     _words("node nodejs"),
@@ -91,7 +98,7 @@ _GO = _Spelling(
     _words("test -v -json -race -cover -failfast -x -n -count=1"),
     _words("-count -coverprofile -covermode -coverpkg -bench -benchtime -cpuprofile -memprofile -o -shuffle -timeout"),
 )
-SPELLINGS = (_MOCHA, _JEST, _VITEST, _NODE, _GO)
+SPELLINGS = (_MOCHA, _JEST, _VITEST, _AVA, _NODE, _GO)
 
 
 def segments(command: str) -> list[list[str]]:

@@ -1,5 +1,5 @@
-"""JavaScript: mocha, jest, vitest, and node's own test runner. Each is called from the repository's own `node_modules`,
-or from where its environment has them, and reports through our reporter or in its own JSON."""
+"""JavaScript: mocha, jest, vitest, ava, and node's own test runner. Each is called from the repository's own
+`node_modules`, or from where its environment has them, and reports through our reporter or in its own form."""
 
 from collections.abc import Sequence
 
@@ -50,6 +50,12 @@ def _vitest(asked: RunnerRequest) -> Sequence[str]:
     return [alone, *_with_report(_called(asked, f"vitest run {quoted(asked.words)} {report}"))]
 
 
+def _ava(asked: RunnerRequest) -> Sequence[str]:
+    return _called(
+        asked, f'node "$work/ava_run.js" {quoted(asked.words)} --selfplay-{"files" if asked.files else "places"}'
+    )
+
+
 def _with_report(lines: list[str]) -> list[str]:
     """The lines, then the conversion of the framework's own report to records; without a report nothing ran."""
     return [*lines, "ended=$?", 'node "$work/jest_records.js" || ended=1', '(exit "$ended")']
@@ -62,4 +68,5 @@ def _programs(*names: str) -> dict[str, str]:
 MOCHA = Runner("mocha", "javascript", _programs("mocha_reporter.js"), _mocha, ignoring="--ignore=")
 JEST = Runner("jest", "javascript", _programs("jest_records.js"), _jest)
 VITEST = Runner("vitest", "javascript", _programs("jest_records.js"), _vitest)
+AVA = Runner("ava", "javascript", _programs("ava_run.js"), _ava)
 NODE = Runner("node", "javascript", _programs("node_reporter.js"), _node)

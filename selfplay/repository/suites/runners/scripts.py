@@ -5,11 +5,11 @@ from collections.abc import Collection
 from selfplay.repository.prepared import Suite
 from selfplay.repository.suites import pytest_suite
 from selfplay.repository.suites.runners.go import GO
-from selfplay.repository.suites.runners.javascript import JEST, MOCHA, NODE, VITEST
+from selfplay.repository.suites.runners.javascript import AVA, JEST, MOCHA, NODE, VITEST
 from selfplay.repository.suites.runners.runner import RunnerRequest
 from selfplay.repository.suites.script_frame import framed
 
-RUNNERS = {runner.name: runner for runner in (MOCHA, JEST, VITEST, NODE, GO)}
+RUNNERS = {runner.name: runner for runner in (MOCHA, JEST, VITEST, AVA, NODE, GO)}
 """All runners but pytest, which `pytest_suite` handles."""
 
 

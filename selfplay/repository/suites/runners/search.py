@@ -11,16 +11,16 @@ from selfplay.repository.errors import NoTests
 from selfplay.repository.suites.runners.command_line import found_in, segments
 from selfplay.repository.suites.runners.compiling import compiling, named
 from selfplay.repository.suites.runners.go import GO
-from selfplay.repository.suites.runners.javascript import JEST, MOCHA, VITEST
+from selfplay.repository.suites.runners.javascript import AVA, JEST, MOCHA, VITEST
 from selfplay.repository.suites.runners.runner import RunnerCall
 from selfplay.untrusted_json import AnswerError, json_value
 
 OTHERS = (
-    "ava", "tap", "tape", "uvu", "jasmine", "karma", "lab", "@hapi/lab", "qunit", "cypress", "playwright", "bun",
+    "tap", "tape", "uvu", "jasmine", "karma", "lab", "@hapi/lab", "qunit", "cypress", "playwright", "bun",
     "react-scripts", "borp", "web-test-runner", "@japa/runner",
 )  # fmt: skip
 """Known frameworks whose tests are not measured: named in the error."""
-MEASURED = "mocha, jest, vitest and `node --test`"
+MEASURED = "mocha, jest, vitest, ava and `node --test`"
 MOST_BYTES = 1 << 20
 DEEP = 5
 """How many nested scripts are followed."""
@@ -58,7 +58,7 @@ def _javascript(package: Mapping[str, Any], source: str, command: str | None) ->
         if call := _followed(scripts.get(name, ""), scripts, before=_all_compiling(f"pre{name}", scripts)):
             return call
     needed = {**_texts(package, "dependencies"), **_texts(package, "devDependencies")}
-    for runner in (VITEST, JEST, MOCHA):
+    for runner in (VITEST, JEST, MOCHA, AVA):
         if runner.name in needed:
             return RunnerCall(runner)
     raise NoTests(_why_none(source, scripts.get("test", ""), needed), f"Name one of {MEASURED} with --test. {ANOTHER}")

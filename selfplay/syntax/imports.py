@@ -1,0 +1,56 @@
+"""Which files of a tree a JavaScript or TypeScript file loads: what it names by a path relative to itself."""
+
+import posixpath
+from collections.abc import Collection, Iterable, Iterator, Mapping
+
+from tree_sitter import Node
+
+from selfplay.syntax.grammar import GRAMMARS, walk
+from selfplay.syntax.source import Source
+
+ENDINGS = tuple(sorted(suffix for one in GRAMMARS.values() if one.family == "javascript" for suffix in one.suffixes))
+_LOADING = frozenset(["import_statement", "export_statement", "import_require_clause"])
+_CALLED = frozenset(["require", "import"])
+
+
+def imported(source: Source) -> frozenset[str]:
+    """The relative paths that a file imports, as they stand in it."""
+    if source.grammar.family != "javascript":
+        return frozenset()
+    found = (_named(node, source) for node in walk(source.root))
+    return frozenset(name for name in found if name.startswith("."))
+
+
+def _named(node: Node, source: Source) -> str:
+    """The module that a node loads; empty if it loads none, or one that only a run can tell."""
+    said: Node | None = None
+    if node.type in _LOADING:
+        said = node.child_by_field_name("source")
+    elif node.type == "call_expression":
+        called, given = node.child_by_field_name("function"), node.child_by_field_name("arguments")
+        if called is not None and given is not None and source.said(called) in _CALLED and given.named_child_count:
+            said = given.named_children[0]
+    return source.said(said)[1:-1] if said is not None and said.type == "string" else ""
+
+
+def resolved(path: str, name: str, files: Collection[str]) -> str | None:
+    """The file of the tree that `path` means by a relative `name`; None if it is none of `files`."""
+    to = posixpath.normpath(posixpath.join(posixpath.dirname(path), name))
+    stem, _ = posixpath.splitext(to)
+    tried = (to, *(f"{to}{end}" for end in ENDINGS), *(f"{stem}{end}" for end in ENDINGS), *_indices(to))
+    return next((one for one in tried if one in files), None)
+
+
+def _indices(folder: str) -> Iterator[str]:
+    yield from (posixpath.normpath(f"{folder}/index{end}") for end in ENDINGS)
+
+
+def reached(start: Iterable[str], loads: Mapping[str, Iterable[str]]) -> frozenset[str]:
+    """The files that are loaded with those of `start`. `loads`: file -> the files it loads."""
+    found, waiting = set[str](), list(start)
+    while waiting:
+        path = waiting.pop()
+        if path not in found:
+            found.add(path)
+            waiting += loads.get(path, ())
+    return frozenset(found)
