@@ -16,7 +16,7 @@ from selfplay.export.columns import as_json
 from selfplay.export.pools import PoolBug
 from selfplay.export.trees import pack
 from selfplay.export.writing import write_files
-from selfplay.repository.building.node_packages import LOCKS, PLACE, QUIET
+from selfplay.repository.building.node_packages import LOCKS, MANIFESTS, PLACE, QUIET, ROOM
 from selfplay.repository.building.toolchains import PACKAGES
 from selfplay.repository.inside import text as repository_text
 
@@ -141,8 +141,15 @@ def _npm(known: Environment) -> list[str]:
     return [
         "[ -e package.json ] && [ ! -e node_modules ] || exit 0",
         f"lock=; for name in {' '.join(LOCKS)}; do [ ! -e $name ] || lock=$name; done",
-        f'{{ [ -n "$lock" ] && npm ci {quiet}; }} || ' + " || ".join(f"npm {way} {quiet}" for way in commands),
+        f"rewrite=$(cat <<'SELFPLAY_MANIFESTS'\n{repository_text(MANIFESTS).rstrip(chr(10))}\nSELFPLAY_MANIFESTS\n)",
+        f"by_npm() {{ {' || '.join(f'npm {way} {quiet}' for way in commands)}; }}",
+        "readable() {",
+        '  [ -n "$(node -e "$rewrite" "$1")" ] || return 1',
+        '  by_npm; done=$?; node -e "$rewrite" back; return $done',
+        "}",
+        f'{{ [ -n "$lock" ] && npm ci {quiet}; }} || readable npm || by_npm || readable registry',
         "[ -d node_modules ] || exit 0",
         f"bash -s <<'SELFPLAY_PACKAGES'\n{repository_text('own_packages.sh').rstrip(chr(10))}\nSELFPLAY_PACKAGES",
+        ROOM,
         f"mv node_modules {PLACE}",
     ]

@@ -21,7 +21,7 @@ MOST_TOLD = 5
 CACHES = (".vite", ".vite-temp", ".vitest", ".cache")
 """Folders of node_modules that tools write into; vite cannot even read its settings otherwise. They lead to `/tmp`,
 since the packages are read-only."""
-ROOM = f"cd node_modules && for name in {' '.join(CACHES)}; do rm -rf $name && ln -s /tmp $name; done"
+ROOM = f"for name in {' '.join(CACHES)}; do rm -rf node_modules/$name && ln -s /tmp node_modules/$name; done"
 QUIET = ("--no-audit", "--no-fund", "--no-progress", "--loglevel=error", "--cache=/tmp/npm-cache")
 
 
