@@ -61,10 +61,17 @@ class Endpoint:
     """One model of one endpoint; used on one event loop."""
 
     def __init__(self, model: str, options: EndpointOptions = EndpointOptions()) -> None:
+        """Raises `ModelError` for a key that no request can carry."""
         self.name, self.options = model, options
+        key = os.environ.get(options.api_key_env) or "none"
+        if not (key.isascii() and key.isprintable()):
+            raise ModelError(
+                f"${options.api_key_env} holds letters that no key has",
+                "Put the key alone into it, without a line end.",
+            )
         self._client = openai.AsyncOpenAI(
             base_url=options.base_url,
-            api_key=os.environ.get(options.api_key_env) or "none",
+            api_key=key,
             max_retries=options.retries,
             timeout=options.answer_seconds,
             http_client=PacedClient(options.requests_per_minute),
@@ -175,7 +182,7 @@ class Endpoint:
 
     @property
     def _where(self) -> str:
-        return f"the endpoint {self._client.base_url}"
+        return f"the endpoint {self._client.base_url.copy_with(userinfo=b'')}"
 
     async def close(self) -> None:
         """Close the connections."""

@@ -1,8 +1,10 @@
 """An endpoint whose answers are packed, or send the client elsewhere."""
 
+import asyncio
 import contextlib
 import gzip
 import json
+import os
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -12,7 +14,8 @@ import pytest
 from policies.asking import ask
 from recorded import completion, serving
 
-from selfplay.agent.model import ModelError
+from selfplay.agent.model import Message, ModelError, Sampling
+from selfplay.policies.endpoint import Endpoint, EndpointOptions
 
 
 class Hostile(BaseHTTPRequestHandler):
@@ -60,3 +63,17 @@ def test_an_endpoint_sends_nobody_on() -> None:
         with hostile({"Location": f"{inner}/chat/completions"}, b"") as url, pytest.raises(ModelError):
             ask(url, retries=0)
         assert server.requests == []
+
+
+@pytest.mark.parametrize("key", ["sk-\u00e9", "sk-1\n", "sk\x00"])
+def test_a_key_that_no_request_can_carry(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "environ", {**os.environ, "MY_KEY": key})
+    with pytest.raises(ModelError, match=r"^\$MY_KEY holds letters that no key has"):
+        Endpoint("m", EndpointOptions(base_url="http://127.0.0.1:9/v1", api_key_env="MY_KEY"))
+
+
+def test_an_error_names_the_address_without_its_password() -> None:
+    endpoint = Endpoint("m", EndpointOptions(base_url="http://me:S3CRET@127.0.0.1:9/v1", retries=0))
+    with pytest.raises(ModelError, match=r"the endpoint http://127\.0\.0\.1:9/v1/ cannot be reached") as caught:
+        asyncio.run(endpoint.reply([Message("user", "x")], Sampling()))
+    assert "S3CRET" not in f"{caught.value}"

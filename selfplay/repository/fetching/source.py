@@ -69,6 +69,7 @@ def parse_source(text: str) -> Source:
     """The source that `text` names. Raises `SourceError` with the reason; does not use the network."""
     if not text.strip() or "\0" in text or "\n" in text:
         raise SourceError(f"{text!r} is not a source", FORMS)
+    _refuse_credentials(text)
     if text.startswith("pypi:"):
         return _pypi(text)
     if text == "image:" or text.startswith("image:/"):
@@ -89,6 +90,19 @@ def parse_source(text: str) -> Source:
     if not path.is_dir():
         raise SourceError(f"{text!r} is not a folder", FORMS)
     return PathSource(path.absolute())
+
+
+def _refuse_credentials(text: str) -> None:
+    """A source's name is stored with its bugs, and goes into reports and datasets: it may hold no password or token.
+    Over ssh a user alone is none."""
+    scheme, _, rest = text.partition("://")
+    user, at, _ = rest.partition("/")[0].rpartition("@")
+    if at and (":" in user or not scheme.lower().endswith("ssh")):
+        raise SourceError(
+            f"the URL of a source on {rest.partition('/')[0][len(user) + 1 :]!r} holds a user or a password, and it would"
+            " be stored with the bugs",
+            "Leave them out of the URL and give them to git, for example in ~/.netrc or by `git config credential.helper`.",
+        )
 
 
 def is_list(text: str) -> bool:
@@ -124,7 +138,10 @@ def _url(text: str, scheme: str) -> GitSource:
     url = text[4:] if text.lower().startswith("git+") else text
     if "#" in url:
         raise SourceError(f"{text!r}: '#' parts are not supported", "Give the revision as @REV.")
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError as error:
+        raise SourceError(f"{text!r} is not a URL: {error}", FORMS) from error
     if scheme != "file" and not parts.hostname:
         raise SourceError(f"{text!r} names no host", FORMS)
     if parts.hostname and parts.hostname.startswith("-"):

@@ -14,6 +14,7 @@ from urllib.parse import unquote, urlsplit
 from selfplay import subprocesses
 from selfplay.formatting import shortened
 from selfplay.repository.errors import SourceError
+from selfplay.repository.network.hosts import address_of
 from selfplay.sandbox import Mount
 from selfplay.user_paths import home
 
@@ -31,13 +32,19 @@ class Indexes:
 
 
 def configured(environ: Mapping[str, str] | None = None) -> Indexes:
-    """The user's configuration; `environ` replaces the process's environment and hides pip's files (for tests)."""
+    """The user's configuration; `environ` replaces the process's environment and hides pip's files (for tests). Raises
+    `SourceError`, without the malformed URL, since it may hold a password."""
     values = _pip_files() if environ is None else {}
     environ = os.environ if environ is None else environ
 
     def words(variables: tuple[str, ...], option: str) -> tuple[str, ...]:
-        found = next((environ[name] for name in variables if environ.get(name)), values.get(option, ""))
-        return tuple(word.split("=", 1)[1] if "=" in word.split("://")[0] else word for word in found.split())
+        where, found = next(
+            ((name, environ[name]) for name in variables if environ.get(name)), (option, values.get(option, ""))
+        )
+        urls = tuple(word.split("=", 1)[1] if "=" in word.split("://")[0] else word for word in found.split())
+        if any(url.lower().startswith(("http://", "https://")) and address_of(url) is None for url in urls):
+            raise SourceError(f"{where} of pip or uv names no URL of a package index", "Check its host and its port.")
+        return urls
 
     default = words(("UV_DEFAULT_INDEX", "UV_INDEX_URL", "PIP_INDEX_URL"), "index-url")
     extra = words(("UV_INDEX", "UV_EXTRA_INDEX_URL", "PIP_EXTRA_INDEX_URL"), "extra-index-url")

@@ -11,8 +11,7 @@ from selfplay.repository.fetching.source import GitSource, ImageSource, PathSour
     [
         ("https://host/owner/repo", GitSource("https://host/owner/repo")),
         ("git+https://host/owner/repo.git@v1.2", GitSource("https://host/owner/repo.git", "v1.2")),
-        ("https://user@host/repo", GitSource("https://user@host/repo")),
-        ("https://user@host/repo@feature/x", GitSource("https://user@host/repo", "feature/x")),
+        ("https://host/repo@feature/x", GitSource("https://host/repo", "feature/x")),
         ("https://host/@scope/repo", GitSource("https://host/@scope/repo")),
         ("ssh://git@host:22/repo.git@main", GitSource("ssh://git@host:22/repo.git", "main")),
         ("git@host:owner/repo.git", GitSource("git@host:owner/repo.git")),
@@ -27,6 +26,20 @@ from selfplay.repository.fetching.source import GitSource, ImageSource, PathSour
 )
 def test_forms(text: str, expected: object) -> None:
     assert parse_source(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "https://user@host/repo", "https://me:S3CRET@host/repo@main", "git+http://S3CRET@host:80/repo",
+        "ssh://git:S3CRET@host/repo", "HTTPS://a:S3CRET@b@host/x", "ftp://me:S3CRET@host/x", "https://S3CRET:@[::1]/x",
+        "http://S3CRET@[bad/x",
+    ],
+)  # fmt: skip
+def test_credentials_are_not_stored_as_part_of_a_name(text: str) -> None:
+    with pytest.raises(SourceError, match="holds a user or a password") as caught:
+        parse_source(text)
+    assert "S3CRET" not in f"{caught.value.message} {caught.value.hint}" and "netrc" in (caught.value.hint or "")
 
 
 def test_a_folder_may_have_spaces_accents_and_at_signs(tmp_path: Path) -> None:
@@ -50,6 +63,7 @@ def test_a_folder_wins_over_the_scp_form(tmp_path: Path, monkeypatch: pytest.Mon
         ("~nosuchuser/x", "'~nosuchuser/x': no home of a user is known by that name"),
         (__file__, "is not a folder"),
         ("ext::sh -c id", "remote helpers are not accepted"),
+        ("https://[host/repo", "is not a URL"),
         ("ftp://host/repo", "the scheme 'ftp' is not supported"),
         ("https:///repo", "names no host"),
         ("ssh://-oProxyCommand=id/x", "cannot start with '-'"),
