@@ -37,6 +37,13 @@ MOST_FIELDS = 2_000_000_000
 fields, some four billion characters a second."""
 MOST_BOUND = 10_000_000
 """The most names that the compiler copies for inner scopes: each gets all that the scopes around it bind."""
+LONG = 20_000
+"""Characters of a source from which on its tree is weighed."""
+MOST_DEPTH = 40
+"""The mean depth of the nodes of a longer source: a reader that looks at all inside a node, at each of its levels, takes
+so many times the nodes. Files of torch, sympy and Python's own library have up to 18."""
+MOST_NAMED = 10_000_000
+"""Letters of the dotted names of a longer source's functions and classes: each repeats those around it."""
 _SCOPES = (
     ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef, ast.ListComp, ast.SetComp, ast.DictComp,
     ast.GeneratorExp,
@@ -52,7 +59,7 @@ _KEEPS_ASCII = re.compile(
 def syntax_tree(text: str | bytes, mode: str = "exec") -> Any:
     """`ast.parse`, one thread at a time: CPython 3.11 counts recursion for all threads together, and fails with a
     SystemError when two threads parse at once. Raises `ValueError`, or `SyntaxError`, also when the code is nested too
-    deeply for the parser, or holds a name of too many parts or a number of too many digits."""
+    deeply, or holds a name of too many parts or a number of too many digits."""
     _refuse_long(text)
     read = _as_python_reads(text) if isinstance(text, bytes) else text
     _refuse_costly(read)
@@ -63,7 +70,26 @@ def syntax_tree(text: str | bytes, mode: str = "exec") -> Any:
             raise SyntaxError("the code is nested too deeply") from error
     if _NUMBER.search(read) and any(_is_long(node) for node in ast.walk(tree)):
         raise SyntaxError(f"a number has more than {MOST_DIGITS} binary digits")
+    if len(read) > LONG:
+        _refuse_heavy(tree)
     return tree
+
+
+def _refuse_heavy(tree: ast.AST) -> None:
+    """Raises `SyntaxError` for a tree that is deep for its size, or whose dotted names are."""
+    nodes = depths = letters = 0
+    waiting = [(tree, 0, 0)]
+    while waiting:
+        node, depth, around = waiting.pop()
+        nodes, depths = nodes + 1, depths + depth
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            around += len(node.name) + 1
+            letters += around
+        waiting += [(one, depth + 1, around) for one in ast.iter_child_nodes(node)]
+    if depths > MOST_DEPTH * nodes:
+        raise SyntaxError(f"its code is nested {MOST_DEPTH} levels deep on average")
+    if letters > MOST_NAMED:
+        raise SyntaxError(f"the names of its functions have more than {MOST_NAMED} letters, with those around them")
 
 
 def _is_long(node: ast.AST) -> bool:

@@ -151,3 +151,30 @@ def test_other_encodings_are_read(encoding: str) -> None:
 )
 def test_other_texts_with_many_dots_are_parsed(text: str) -> None:
     syntax_tree(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x = " + "(a := " * 90 + "[" + "x," * 12_000 + "]" + ")" * 90,
+        "".join(" " * level + "try:\n" for level in range(90)) + " " * 90 + "x = [" + "x," * 9_000 + "]\n"
+        + "".join(" " * level + "finally: pass\n" for level in reversed(range(90))),
+        "assert (" + ", ".join(["-" * 90 + "99"] * 300) + ")",
+    ],
+)  # fmt: skip
+def test_a_tree_that_is_deep_for_its_size_is_refused(text: str) -> None:
+    """What looks at all inside a node at each of its levels took 36 s for 550 kB."""
+    with pytest.raises(SyntaxError, match="nested 40 levels deep on average"):
+        syntax_tree(text)
+
+
+def test_names_that_repeat_the_long_ones_around_them_are_refused() -> None:
+    """Half a megabyte of functions in a class of a long name took 4.8 GB as dotted names."""
+    methods = "".join(f" def f{number}(): 0\n" for number in range(600))
+    with pytest.raises(SyntaxError, match="the names of its functions have more than"):
+        syntax_tree(f"class {'A' * 20_000}:\n{methods}")
+    assert len(syntax_tree(f"class {'A' * 200}:\n{methods}").body[0].body) == 600
+
+
+def test_a_deep_expression_among_much_else_is_parsed() -> None:
+    assert syntax_tree("x = " + "(" * 90 + "1" + ")" * 90 + "\n" + "y = f(x)\n" * 3_000 + "z = " + "-" * 200 + "1\n")

@@ -16,6 +16,10 @@ from selfplay.workbench.applying import apply_diffs
 from selfplay.workbench.reading import text_in
 
 
+MOST_READ = 1000
+"""Python files of a prediction that are read; a repair changes few. Each is a command in a sandbox."""
+
+
 @dataclass(frozen=True)
 class ChangedFiles:
     """The Python files that a prediction changes, as path -> text: as the solver got them, as the prediction leaves
@@ -49,12 +53,14 @@ def changed_files(backend: Backend, task: Task, diff: str, limits: Limits) -> Ch
     python = sorted({path for section in sections for path in section.paths if path.endswith(PYTHON)})
     if not python:
         return ChangedFiles({}, {}, {}, unread=unread, others=others)
+    if len(python) > MOST_READ:
+        others += (f"it changes {len(python)} Python files, of which {MOST_READ} were looked at",)
     with backend.open(task.world, limits) as sandbox:
         apply_diffs(sandbox, task.diffs)
-        before = {path: text_in(sandbox, path) or "" for path in python}
+        before = {path: text_in(sandbox, path) or "" for path in python[:MOST_READ]}
         apply_diffs(sandbox, (diff,))
-        after = {path: text_in(sandbox, path) or "" for path in python}
-    repaired = original_texts(task.world, python)
+        after = {path: text_in(sandbox, path) or "" for path in before}
+    repaired = original_texts(task.world, before)
     new = {path: text for path, text in after.items() if not before[path] and not repaired.get(path)}
     known = {path: text for path, text in after.items() if path not in new}
     loaded = loaded_files(new, known, original, folders) if new else frozenset()

@@ -60,7 +60,9 @@ def loadable(texts: Mapping[str, str]) -> frozenset[str]:
             if match[0] in asked and len(named[match[0]]) < 2:
                 named[match[0]].add(path)
     return frozenset(
-        path for path, own in words.items() if computing - {path} or all(named[word] - {path} for word in own)
+        path
+        for path, own in words.items()
+        if len(computing) > (path in computing) or all(named[word] - {path} for word in own)
     )
 
 

@@ -136,7 +136,7 @@ def _scripts(scripts: Any, script: str) -> Any:
         reached[name] = scripts.get(name)
         if name in scripts:
             more = {f"pre{name}", f"post{name}", *_WORD.findall(str(scripts[name]))}
-            waiting |= {word for word in more if word in scripts} - reached.keys()
+            waiting |= {word for word in more if word in scripts and word not in reached}
     return {name: command for name, command in reached.items() if name in scripts}
 
 
@@ -151,5 +151,5 @@ def _make(text: str, script: str) -> Any:
     while waiting:
         name = waiting.pop()
         used[name] = set_.get(name, [])
-        waiting |= {more for line in used[name] for more in _MAKE_USE.findall(line)} - used.keys()
+        waiting |= {more for line in used[name] for more in _MAKE_USE.findall(line) if more not in used}
     return rules, used, _MAKE_SPECIAL.findall(text)
