@@ -40,8 +40,9 @@ MOST_BOUND = 10_000_000
 LONG = 20_000
 """Characters of a source from which on its tree is weighed."""
 MOST_DEPTH = 40
-"""The mean depth of the nodes of a longer source: a reader that looks at all inside a node, at each of its levels, takes
-so many times the nodes. Files of torch, sympy and Python's own library have up to 18."""
+"""The mean depth of the nodes of a longer source, each `elif` as deep as its `if`: a reader that looks at all inside a
+node, at each of its levels, takes so many times the nodes. Files of torch, sympy and Python's own library have up to
+18."""
 MOST_NAMED = 10_000_000
 """Letters of the dotted names of a longer source's functions and classes: each repeats those around it."""
 _SCOPES = (
@@ -85,7 +86,8 @@ def _refuse_heavy(tree: ast.AST) -> None:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             around += len(node.name) + 1
             letters += around
-        waiting += [(one, depth + 1, around) for one in ast.iter_child_nodes(node)]
+        elifs = node.orelse if isinstance(node, ast.If) and len(node.orelse) == 1 else []
+        waiting += [(one, depth + (one not in elifs), around) for one in ast.iter_child_nodes(node)]
     if depths > MOST_DEPTH * nodes:
         raise SyntaxError(f"its code is nested {MOST_DEPTH} levels deep on average")
     if letters > MOST_NAMED:

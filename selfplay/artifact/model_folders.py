@@ -20,6 +20,8 @@ MOST_CONFIG: Final = 16 << 20
 """Bytes of a model's `config.json`."""
 MOST_SETTINGS: Final = 4_000_000
 """Values in a file of settings: a tokenizer's names each of its added tokens."""
+MOST_NAMED: Final = 20_000
+"""Texts of a file of settings that may name files: each is looked up. A vocabulary has some that begin with a slash."""
 MOST_PATH: Final = 1024
 """Characters of a setting that may be a path; longer ones are chat templates."""
 _SETTINGS = ("config.json", "tokenizer_config.json", "generation_config.json", "special_tokens_map.json")
@@ -85,9 +87,9 @@ def refuse_strange_files(model: str | Path) -> None:
 
 
 def _refuse_strange_files(folder: Path) -> None:
-    """Raises `UntrustedDataError` for a pipe or device, and for a link to a file elsewhere: a library would read it
-    into prompts, and write it into the next model. Weights may be such links, since other files are no weights; so
-    may all of a folder in the hub's cache, to its own blobs."""
+    """Raises `UntrustedDataError` for a pipe or device, and for a link of either kind to a file elsewhere: a library
+    would read it into prompts, and write it into the next model. Weights may be such links, since other files are no
+    weights; so may all of a folder in the hub's cache, to its own blobs."""
     real = folder.resolve()
     own = real.parent.parent if (real.parent.name, real.parent.parent.name[:8]) == ("snapshots", "models--") else real
     for at, path in enumerate(_below(real, 0)):
@@ -98,6 +100,10 @@ def _refuse_strange_files(folder: Path) -> None:
             continue
         if not to.is_file():
             raise UntrustedDataError(f"its {path.relative_to(real)} is no regular file")
+        if to.stat().st_nlink > 1 and path.suffix not in WEIGHTS:
+            raise UntrustedDataError(
+                f"its {path.relative_to(real)} has a second name elsewhere", "Copy the file there."
+            )
         if not to.is_relative_to(own) and path.suffix not in WEIGHTS:
             raise UntrustedDataError(
                 f"its {path.relative_to(real)} is a link to another folder", "Copy the file there."
@@ -113,8 +119,12 @@ def _refuse_named_files(folder: Path) -> None:
             if PurePosixPath(name).name != name:
                 raise UntrustedDataError(f"its {path.name} names weights in another folder, {name[:100]!r}")
     for path in (folder / name for name in _SETTINGS if (folder / name).is_file()):
-        for key, text in _texts(_settings(path)):
-            if not _UNREAD.fullmatch(key) and _is_file_elsewhere(key, text, own):
+        texts = {(key, text) for key, text in _texts(_settings(path)) if not _UNREAD.fullmatch(key)}
+        named = [(key, text) for key, text in texts if _may_name_a_file(key, text)]
+        if len(named) > MOST_NAMED:
+            raise UntrustedDataError(f"its {path.name} holds more than {MOST_NAMED} texts that may name files")
+        for _, text in named:
+            if _is_file_elsewhere(text, own):
                 raise UntrustedDataError(f"its {path.name} names a file that is not its own, {text[:100]!r}")
 
 
@@ -140,13 +150,14 @@ def _texts(value: Any) -> Iterator[tuple[str, str]]:
             left += ((key, each) for each in one)
 
 
-def _is_file_elsewhere(key: str, text: str, own: Path) -> bool:
-    if not 1 < len(text) < MOST_PATH or "\0" in text:
-        return False
+def _may_name_a_file(key: str, text: str) -> bool:
     named = text.startswith("/") or ".." in text or _PATH.fullmatch(key)
-    paths = (Path(text), own / text) if named else ()
+    return 1 < len(text) < MOST_PATH and "\0" not in text and bool(named)
+
+
+def _is_file_elsewhere(text: str, own: Path) -> bool:
     try:
-        return any(path.is_file() and not path.resolve().is_relative_to(own) for path in paths)
+        return any(path.is_file() and not path.resolve().is_relative_to(own) for path in (Path(text), own / text))
     except OSError:  # a name that is too long for a file
         return False
 

@@ -88,6 +88,7 @@ class _Import:
         self.found = Taken()
         self.known = {bug.id: bug for bug in pool.bugs()}
         self.trees: dict[tuple[str, ...], str] = {}
+        self.damaged: dict[Path, str] = {}
 
     def take(self, row: DatasetRow) -> None:
         try:
@@ -114,7 +115,7 @@ class _Import:
         """The tree id of the task's original, which is then in the run's folder."""
         if task.archive is not None:
             if (task.tree_hash,) not in self.trees:
-                self.trees[task.tree_hash,] = self._kept(task, lambda at: _unpack(task, at))
+                self.trees[task.tree_hash,] = self._unpacked(task, task.archive)
             return self.trees[task.tree_hash,]
         source = self.order.sources.get(task.repo)
         if source is None:
@@ -123,6 +124,18 @@ class _Import:
         if key not in self.trees:
             self.trees[key] = self._kept(task, lambda at: self._made(task, source, at))
         return self.trees[key]
+
+    def _unpacked(self, task: ImportedTask, archive: Path) -> str:
+        """An archive's tree. One that is damaged is unpacked once, however many rows name it."""
+        if archive in self.damaged:
+            raise ImportRefused(self.damaged[archive])
+        try:
+            return self._kept(task, lambda at: _unpack(archive, at))
+        except (SandboxError, CurriculumError):
+            raise
+        except SelfplayError as error:
+            self.damaged[archive] = error.message
+            raise
 
     def _kept(self, task: ImportedTask, make: Callable[[Path], None]) -> str:
         """Make a tree beside the others and name it by its tree id."""
@@ -165,10 +178,9 @@ def _anew(folder: Path, make: Callable[[Path], None]) -> None:
     make(folder)
 
 
-def _unpack(task: ImportedTask, folder: Path) -> None:
-    assert task.archive is not None
+def _unpack(archive: Path, folder: Path) -> None:
     try:
-        with gzip.open(task.archive, "rb") as stream:
+        with gzip.open(archive, "rb") as stream:
             write_out(Tar(stream), folder, LARGEST_TREE)  # type: ignore[arg-type]
     except (BadStream, EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise ImportRefused(f"the original beside the rows is damaged: {str(error)[:200]}") from error

@@ -7,8 +7,9 @@ from selfplay.artifact.files import write_atomically
 from selfplay.curriculum import read_pool
 from selfplay.errors import SelfplayError, in_words
 from selfplay.formatting import Say
+from selfplay.local_server import LocalServer
 from selfplay.report.html.building import build
-from selfplay.report.html.serving import Server, open_server
+from selfplay.report.html.serving import open_server
 
 NAME = "report.html"
 
@@ -38,7 +39,7 @@ def write_report(order: ReportOrder, say: Say) -> Path:
     return out
 
 
-def serve_report(run: Path, port: int) -> Server:
+def serve_report(run: Path, port: int) -> LocalServer:
     """A server of the run's page; its owner starts and closes it. Raises `SelfplayError`."""
     try:
         return open_server(run, port)

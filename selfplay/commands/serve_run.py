@@ -1,6 +1,7 @@
 """A run whose episodes are played from outside: its tasks, an episode of each, and how it is stored."""
 
 import asyncio
+import re
 from collections import defaultdict
 from dataclasses import replace
 
@@ -20,6 +21,7 @@ from selfplay.rollout.ready_bug import ReadyBug
 from selfplay.rollout.solver import SolverRun, solver_rollout
 
 PROMPT = "prompt-"
+NUMBER = re.compile(r"\d{1,9}")
 PROMPT_EPISODES = 100_000
 """The most injector episodes per prompt: the numbers of prompt P begin at P times this."""
 
@@ -55,7 +57,7 @@ class ServedRun:
 
     def _injection(self, task: str) -> SessionEpisode:
         name = task.removeprefix(PROMPT)
-        if not task.startswith(PROMPT) or not name.isdecimal() or int(name) >= self._prompts:
+        if not task.startswith(PROMPT) or not NUMBER.fullmatch(name) or int(name) >= self._prompts:
             raise NoTask(f"there is no prompt {task!r}", f"There are {PROMPT}0 to {PROMPT}{self._prompts - 1}.")
         begin = int(name) * PROMPT_EPISODES
         stored = self._pool.episodes.finished(self._injecting.repository)

@@ -1,7 +1,7 @@
 """Serves a run's sessions as JSON over HTTP on this machine, to clients with the token.
 
-Each request has its own thread; sessions run on the event loop that opened them. The address and token are in
-`environments.json` of the run's folder, readable only by its user.
+Each request has its own thread, and of those without the token few are open at a time; sessions run on the event loop
+that opened them. The address and token are in `environments.json` of the run's folder, readable only by its user.
 """
 
 import asyncio
@@ -15,7 +15,7 @@ import sys
 import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,7 @@ from selfplay.environments.results import SessionResult
 from selfplay.environments.session import Told
 from selfplay.environments.sessions import Sessions
 from selfplay.errors import SelfplayError
+from selfplay.local_server import LocalServer
 from selfplay.rl.credit.rules import RoleName
 
 MOST_BODY = 4 << 20
@@ -68,7 +69,6 @@ async def served(sessions: Sessions, port: int, folder: Path) -> AsyncIterator[i
         server = _TokenServer((HOST, port), Handler)
     except OSError as error:
         raise EnvironmentRefused(f"port {port} cannot be used: {error.strerror}", "Give another --port.") from error
-    server.daemon_threads = True
     thread = threading.Thread(target=server.serve_forever, name="environments", daemon=True)
     thread.start()
     sweeping = asyncio.create_task(sessions.sweep())
@@ -126,7 +126,7 @@ def has_token(request: "_Handler", token: str) -> bool:
     return hmac.compare_digest(request.headers.get("Authorization", "").encode(), f"Bearer {token}".encode())
 
 
-class _TokenServer(ThreadingHTTPServer):
+class _TokenServer(LocalServer):
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A client that hung up is no error of ours."""
         if not isinstance(sys.exception(), ConnectionError | TimeoutError):
@@ -134,6 +134,7 @@ class _TokenServer(ThreadingHTTPServer):
 
 
 class _Handler(BaseHTTPRequestHandler):
+    server: LocalServer
     timeout = READING
     _body = b""
 
@@ -154,6 +155,7 @@ class _Handler(BaseHTTPRequestHandler):
         try:
             if not self.allowed():
                 raise WrongToken("the token is missing or wrong", f"It stands in {ADDRESS_FILE} of the run's folder.")
+            self.server.admitted(self.request)
             self._body = self._read()
             status, answer = 200, self.answer()
         except SelfplayError as error:

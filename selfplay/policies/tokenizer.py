@@ -1,7 +1,8 @@
 """A Hugging Face tokenizer with the interface that the chat format needs. Needs `transformers`, but not torch."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -43,9 +44,10 @@ class HfTokenizer:
         return text
 
     def encode(self, text: str, special: bool) -> list[int]:
-        ids: list[int] = self._tokenizer(
-            well_formed(text), add_special_tokens=False, split_special_tokens=not special, verbose=False
-        ).input_ids
+        with _told(f"{self.name}: its tokenizer cannot read a text"):
+            ids: list[int] = self._tokenizer(
+                well_formed(text), add_special_tokens=False, split_special_tokens=not special, verbose=False
+            ).input_ids
         if special or self._special.isdisjoint(ids) or not self.names_special(text):
             return ids
         return [number for piece in self._pieces(text) for number in self.encode(piece, False)]
@@ -56,7 +58,8 @@ class HfTokenizer:
         return [text[begin:end] for begin, end in pairwise(cuts)]
 
     def decode(self, ids: Sequence[int]) -> str:
-        text: str = self._tokenizer.decode(list(ids), skip_special_tokens=False, clean_up_tokenization_spaces=False)
+        with _told(f"{self.name}: its tokenizer cannot write tokens as text"):
+            text: str = self._tokenizer.decode(list(ids), skip_special_tokens=False, clean_up_tokenization_spaces=False)
         return text
 
     def is_special(self, token: int) -> bool:
@@ -72,18 +75,26 @@ def load_tokenizer(model: str) -> HfTokenizer:
     if model.startswith(("/", ".", "~")) and not Path(model).is_dir():
         raise ModelError(f"{model}: no tokenizer can be loaded: there is no such folder", WHERE_MODELS_ARE)
     transformers.utils.logging.disable_progress_bar()
-    try:
+    with _told(f"{model}: no tokenizer can be loaded", WHERE_MODELS_ARE):
         refuse_strange_files(model)
         tokenizer = transformers.AutoTokenizer.from_pretrained(model, **LOADING)
-        return HfTokenizer(tokenizer, model, _generation_ends(transformers, model))
-    except Exception as error:  # a folder of others makes the library raise anything
-        raise ModelError(
-            f"{model}: no tokenizer can be loaded: {_said(error)}",
-            WHERE_MODELS_ARE,
-        ) from error
+        found = HfTokenizer(tokenizer, model, _generation_ends(transformers, model))
+    return found
 
 
-def _said(error: Exception) -> str:
+@contextmanager
+def _told(what: str, hint: str = "Use the tokenizer that the model was published with.") -> Iterator[None]:
+    """Raises `ModelError` for whatever is raised: a folder of others makes the library raise anything, and a panic of
+    its compiled part is no `Exception`."""
+    try:
+        yield
+    except (ModelError, KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:
+        raise ModelError(f"{what}: {_said(error)}", hint) from error
+
+
+def _said(error: BaseException) -> str:
     return " ".join(f"{type(error).__name__}: {error}".split())[:300]
 
 

@@ -11,7 +11,7 @@ import pytest
 
 import selfplay
 from selfplay.artifact import model_folders
-from selfplay.artifact.model_folders import model_settings, refuse_no_model, refuse_strange_files
+from selfplay.artifact.model_folders import MOST_NAMED, model_settings, refuse_no_model, refuse_strange_files
 from selfplay.artifact.reading import UntrustedDataError
 
 
@@ -85,6 +85,28 @@ def plain(at: Path) -> Path:
     (at / "model").mkdir()
     (at / "model" / "config.json").write_text("{}")
     return at / "model"
+
+
+@pytest.mark.parametrize("name", ["chat_template.jinja", "additional_chat_templates/tool.jinja", "model.safetensors"])
+def test_a_file_with_a_second_name_is_no_part_of_a_model(name: str, tmp_path: Path) -> None:
+    """A hard link to a file of the host: what `tar` makes of a member that names one."""
+    folder, private = plain(tmp_path), tmp_path / "key"
+    private.write_text("secret")
+    (folder / name).parent.mkdir(exist_ok=True)
+    (folder / name).hardlink_to(private)
+    taken = name.endswith(".safetensors")
+    with nullcontext() if taken else pytest.raises(UntrustedDataError, match=f"its {name} has a second name elsewhere"):
+        refuse_strange_files(folder)
+
+
+def test_settings_that_may_name_very_many_files_are_refused(tmp_path: Path) -> None:
+    """Each was looked up twice: 900,000 of them held the check for 19 s."""
+    folder = plain(tmp_path)
+    (folder / "tokenizer_config.json").write_text(json.dumps({"x": [f"/nowhere/{n}" for n in range(MOST_NAMED)]}))
+    refuse_strange_files(folder)
+    (folder / "tokenizer_config.json").write_text(json.dumps({"x": [f"/nowhere/{n}" for n in range(MOST_NAMED + 1)]}))
+    with pytest.raises(UntrustedDataError, match="holds more than 20000 texts that may name files"):
+        refuse_strange_files(folder)
 
 
 @pytest.mark.parametrize("made", [plain, hub_cache])

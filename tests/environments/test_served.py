@@ -87,7 +87,12 @@ def test_no_more_sessions_than_asked_for_and_a_closed_one_frees_its_place(served
 @pytest.mark.slow
 def test_wrong_requests_say_what_is_wrong(served: Served) -> None:
     _, client = served
-    for role, task in (("injector", "prompt-2"), ("injector", "elsewhere"), ("solver", "no-such-bug")):
+    for role, task in (
+        ("injector", "prompt-2"),
+        ("injector", "prompt-" + "9" * 5000),
+        ("injector", "elsewhere"),
+        ("solver", "no-such-bug"),
+    ):
         with pytest.raises(NoTask):
             client.begin(role, task)  # type: ignore[arg-type]
     with pytest.raises(NoTask):

@@ -5,20 +5,20 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.client import HTTPConnection
-from http.server import HTTPServer
 from typing import Any
 
 import pytest
 
 from selfplay.environments.errors import Busy, EnvironmentRefused, NoTask
-from selfplay.environments.server import MOST_BODY, OURS, _Handler
+from selfplay.environments.server import MOST_BODY, OURS, _Handler, _TokenServer
 from selfplay.errors import SelfplayError
+from selfplay.local_server import MOST_OPEN
 
 
 @contextmanager
 def answering(handler: type[_Handler]) -> Iterator[int]:
     """The port of a server that answers one request."""
-    with HTTPServer(("127.0.0.1", 0), handler) as server:
+    with _TokenServer(("127.0.0.1", 0), handler) as server:
         thread = threading.Thread(target=server.handle_request)
         thread.start()
         yield server.server_port
@@ -64,3 +64,27 @@ def test_a_client_that_hangs_up_leaves_no_traceback(capfd: pytest.CaptureFixture
         client.sendall(b"GET /tasks HTTP/1.1\r\nHost: x\r\n\r\n")
         assert client.recv(10) == b""
     assert capfd.readouterr().err == ""
+
+
+def test_connections_without_the_token_are_few() -> None:
+    """Each had a thread of its own, and kept the headers that it had sent; one with the token stays, however long."""
+    with _TokenServer(("127.0.0.1", 0), _Handler) as server:
+        pairs = [socket.socketpair() for _ in range(MOST_OPEN + 9)]
+        waiting = pairs[0][0]
+        server.process_request(waiting, ("127.0.0.1", 1))
+        server.admitted(waiting)
+        for one, _ in pairs[1:]:
+            server.process_request(one, ("127.0.0.1", 1))
+        for _, there in pairs:
+            there.settimeout(0.2)
+        ended = [_ended(there) for _, there in pairs]
+        assert ended == [False, *[True] * 8, *[False] * MOST_OPEN]
+        for _, there in pairs:
+            there.close()
+
+
+def _ended(there: socket.socket) -> bool:
+    try:
+        return there.recv(1) == b""
+    except TimeoutError:
+        return False

@@ -4,6 +4,7 @@ import json
 import shutil
 import subprocess
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from pathlib import Path
 
 import hand_made
@@ -12,6 +13,9 @@ import tiny_repository
 from run_fixtures import Command, Done
 
 from selfplay.artifact import load_bug
+from selfplay.commands import importing
+from selfplay.importers.rows import ImportRefused
+from selfplay.sandbox import open_backend
 
 WRONG = {
     "shop/__init__.py": "",
@@ -39,6 +43,23 @@ def test_what_was_exported_comes_back(selfplay: Command, finished: tuple[Path, D
         assert solved.code == 0, solved.err
         found = selfplay("eval", run, "--policy", policy, "--attempts", 1, "--stored", "--json").json
         assert found["rows"][0]["resolved"] == resolved and found["rows"][0]["bugs"] == 1
+
+
+@pytest.mark.long
+def test_a_damaged_original_is_unpacked_once_for_all_its_rows(
+    selfplay: Command, finished: tuple[Path, Done], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """300,000 empty files took a minute, for each row that named them."""
+    out, opened = tmp_path / "out", list[Path]()
+    assert selfplay("export", finished[0], "--out", out).code == 0
+    (archive,) = out.rglob("original.tar.gz")
+    archive.write_bytes(archive.read_bytes()[:-100])
+    unpack = importing._unpack
+    monkeypatch.setattr(importing, "_unpack", lambda path, at: (opened.append(path), unpack(path, at)))
+    with closing(open_backend()) as backend, pytest.raises(ImportRefused, match="no row of") as caught:
+        importing.run_import(importing.ImportOrder(out, tmp_path / "run"), backend, lambda line: None)
+    assert "is damaged" in (caught.value.hint or "")
+    assert opened == [archive]
 
 
 @pytest.fixture

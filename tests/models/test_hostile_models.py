@@ -70,6 +70,21 @@ def test_a_tokenizer_of_a_strange_class_is_a_typed_error(tmp_path: Path) -> None
         load_tokenizer(str(tmp_path))
 
 
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"normalizer": {"type": "Replace", "pattern": {"String": ""}, "content": "a"}},
+        {"normalizer": {"type": "Precompiled", "precompiled_charsmap": "AAAAAA=="}},
+        {"model": {"type": "WordLevel", "vocab": {"a": 0}, "unk_token": "?"}},
+    ],
+)
+def test_a_tokenizer_that_panics_is_a_typed_error(changes: dict[str, object], strange: Path) -> None:
+    """A panic of its compiled part is no `Exception`: the command ended with its traceback."""
+    changed(strange, "tokenizer.json", **changes)
+    with pytest.raises(ModelError, match=r"its tokenizer cannot read a text|no tokenizer can be loaded"):
+        load_tokenizer(str(strange)).encode("some words", False)
+
+
 def test_a_link_to_a_file_of_the_host_is_no_template(strange: Path, tmp_path: Path) -> None:
     (tmp_path / "private").write_text("secret")
     (strange / "chat_template.jinja").unlink(missing_ok=True)

@@ -15,7 +15,6 @@ from selfplay.sandbox import Backend, Limits
 from selfplay.workbench.applying import apply_diffs
 from selfplay.workbench.reading import text_in
 
-
 MOST_READ = 1000
 """Python files of a prediction that are read; a repair changes few. Each is a command in a sandbox."""
 
@@ -60,7 +59,7 @@ def changed_files(backend: Backend, task: Task, diff: str, limits: Limits) -> Ch
         before = {path: text_in(sandbox, path) or "" for path in python[:MOST_READ]}
         apply_diffs(sandbox, (diff,))
         after = {path: text_in(sandbox, path) or "" for path in before}
-    repaired = original_texts(task.world, before)
+    repaired = original_texts(task.world, [*before])
     new = {path: text for path, text in after.items() if not before[path] and not repaired.get(path)}
     known = {path: text for path, text in after.items() if path not in new}
     loaded = loaded_files(new, known, original, folders) if new else frozenset()

@@ -10,15 +10,15 @@ from collections.abc import Mapping
 from contextlib import suppress
 from functools import partial
 from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
-from socket import SHUT_RDWR, socket
 from typing import Any, cast
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from selfplay.artifact.reading import existing_folder
 from selfplay.curriculum import read_pool
 from selfplay.errors import SelfplayError
+from selfplay.local_server import LocalServer
 from selfplay.report.html.bugs import bug_detail
 from selfplay.report.html.document import content_policy, document, script_json
 from selfplay.report.html.reading import Contents, read_contents
@@ -30,8 +30,6 @@ MOST_OUTPUT = 20_000
 WATCHED = ("curriculum.sqlite", "curriculum.sqlite-wal", "summary.json", "metrics.jsonl", "bugs")
 SECONDS = 30
 """How long a connection may stay silent."""
-MOST_OPEN, STACK = 32, 1 << 20
-"""Connections at once, and bytes of each one's stack, since the process's memory may be limited."""
 HEADERS = {
     "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer",
     "Cross-Origin-Resource-Policy": "same-origin", "Cross-Origin-Opener-Policy": "same-origin",
@@ -147,7 +145,7 @@ class Page(BaseHTTPRequestHandler):
         """Log nothing: a client's text must not reach the terminal."""
 
     def _hosts(self) -> set[str]:
-        port = cast("Server", self.server).server_port
+        port = cast(LocalServer, self.server).server_port
         return {f"{name}:{port}" for name in NAMES} | (set(NAMES) if port == 80 else set())
 
     def _answer(self, asked: Any) -> None:
@@ -179,39 +177,8 @@ class Page(BaseHTTPRequestHandler):
             self.wfile.write(data)
 
 
-class Server(ThreadingHTTPServer):
-    """A server on the loopback, with a daemon thread for each connection; of more than `MOST_OPEN` the oldest ends, so
-    that silent ones keep nobody out."""
-
-    daemon_threads = True
-    request_queue_size = 128
-
-    def __init__(self, *rest: Any) -> None:
-        self._open: list[socket] = []
-        self._lock = threading.Lock()
-        super().__init__(*rest)
-
-    def process_request(self, request: Any, client_address: Any) -> None:
-        with self._lock:
-            self._open.append(request)
-            oldest = self._open.pop(0) if len(self._open) > MOST_OPEN else None
-        if oldest is not None:
-            with suppress(OSError):  # it ended by itself
-                oldest.shutdown(SHUT_RDWR)
-        before = threading.stack_size(STACK)
-        try:
-            super().process_request(request, client_address)
-        finally:
-            threading.stack_size(before)
-
-    def shutdown_request(self, request: Any) -> None:
-        with self._lock, suppress(ValueError):
-            self._open.remove(request)
-        super().shutdown_request(request)
-
-
-def open_server(folder: Path, port: int) -> Server:
+def open_server(folder: Path, port: int) -> LocalServer:
     """A server of the run's page, which `serve_forever` starts. Port 0: any that is free. Raises `OSError`."""
     followed = Followed(folder)
     followed.index()  # refuse a folder without a run now
-    return Server((ADDRESS, port), partial(Page, followed))
+    return LocalServer((ADDRESS, port), partial(Page, followed))

@@ -98,10 +98,10 @@ def _refuse_credentials(text: str) -> None:
     scheme, _, rest = text.partition("://")
     user, at, _ = rest.partition("/")[0].rpartition("@")
     if at and (":" in user or not scheme.lower().endswith("ssh")):
+        host = rest.partition("/")[0][len(user) + 1 :]
         raise SourceError(
-            f"the URL of a source on {rest.partition('/')[0][len(user) + 1 :]!r} holds a user or a password, and it would"
-            " be stored with the bugs",
-            "Leave them out of the URL and give them to git, for example in ~/.netrc or by `git config credential.helper`.",
+            f"the URL of a source on {host!r} holds a user or a password, and it would be stored with the bugs",
+            "Give them to git instead, for example in ~/.netrc or by `git config credential.helper`.",
         )
 
 

@@ -15,7 +15,8 @@ from report.made_runs import HOSTILE, bug, made_run
 
 from selfplay.commands.report import ReportError, serve_report
 from selfplay.curriculum import Attempt, CurriculumError, open_curriculum
-from selfplay.report.html.serving import MOST_OPEN, SECONDS, Server
+from selfplay.local_server import MOST_OPEN, LocalServer
+from selfplay.report.html.serving import SECONDS
 
 Ask = Callable[..., tuple[int, bytes, dict[str, str]]]
 
@@ -26,7 +27,7 @@ def run(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def server(run: Path) -> Iterator[Server]:
+def server(run: Path) -> Iterator[LocalServer]:
     with serve_report(run, 0) as found:
         thread = threading.Thread(target=found.serve_forever)
         thread.start()
@@ -36,7 +37,7 @@ def server(run: Path) -> Iterator[Server]:
 
 
 @pytest.fixture
-def ask(server: Server) -> Ask:
+def ask(server: LocalServer) -> Ask:
     port = server.server_address[1]
 
     def asked(path: str, method: str = "GET", host: str = f"127.0.0.1:{port}") -> tuple[int, bytes, dict[str, str]]:
@@ -66,12 +67,12 @@ def test_it_answers_the_page_its_news_and_details(ask: Ask) -> None:
 
 
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:{port}", "127.0.0.1", "127.0.0.1.nip.io:{port}", ""])
-def test_another_host_is_refused(ask: Ask, server: Server, host: str) -> None:
+def test_another_host_is_refused(ask: Ask, server: LocalServer, host: str) -> None:
     status, said, _ = ask("/", host=host.format(port=server.server_address[1]))
     assert status == 421 and b"problem" in said and b"demo" not in said
 
 
-def test_localhost_is_its_name_too(ask: Ask, server: Server) -> None:
+def test_localhost_is_its_name_too(ask: Ask, server: LocalServer) -> None:
     assert ask("/", host=f"localhost:{server.server_address[1]}")[0] == 200
 
 
@@ -91,7 +92,7 @@ def test_what_is_not_of_the_run_is_not_found(ask: Ask, path: str) -> None:
     assert status == 404 and "problem" in json.loads(said) and b"<script>" not in said
 
 
-def test_a_malformed_request_is_answered_and_the_next_one_too(ask: Ask, server: Server) -> None:
+def test_a_malformed_request_is_answered_and_the_next_one_too(ask: Ask, server: LocalServer) -> None:
     for raw in (
         b"\0\0\r\n\r\n",
         b"GET\r\n\r\n",
@@ -110,7 +111,7 @@ def test_an_address_that_is_none_is_answered(ask: Ask) -> None:
     assert ask("/")[0] == 200
 
 
-def test_silent_connections_keep_nobody_out(ask: Ask, server: Server) -> None:
+def test_silent_connections_keep_nobody_out(ask: Ask, server: LocalServer) -> None:
     before = _answering()  # other tests of this process may have left some
     with ExitStack() as stack:
         for _ in range(3 * MOST_OPEN):
@@ -165,11 +166,11 @@ def test_a_run_that_is_taken_away_is_told(ask: Ask, run: Path, tmp_path: Path) -
     assert status == 404 and "has no curriculum" in json.loads(said)["problem"]
 
 
-def test_only_the_loopback_is_listened_to(server: Server) -> None:
+def test_only_the_loopback_is_listened_to(server: LocalServer) -> None:
     assert server.server_address[0] == "127.0.0.1"
 
 
-def test_a_port_in_use_and_a_folder_without_a_run_are_refused(server: Server, run: Path, tmp_path: Path) -> None:
+def test_a_port_in_use_and_a_folder_without_a_run_are_refused(server: LocalServer, run: Path, tmp_path: Path) -> None:
     with pytest.raises(ReportError, match="cannot be used"):
         serve_report(run, int(server.server_address[1]))
     with pytest.raises(CurriculumError, match="has no curriculum"):
