@@ -2,6 +2,7 @@
 
 import posixpath
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from itertools import islice
 
 from tree_sitter import Node
 
@@ -9,6 +10,8 @@ from selfplay.syntax.grammar import GRAMMARS, walk
 from selfplay.syntax.source import Source
 
 ENDINGS = tuple(sorted(suffix for one in GRAMMARS.values() if one.family == "javascript" for suffix in one.suffixes))
+MOST_IMPORTS = 1000
+"""Imports of one file that are followed."""
 _LOADING = frozenset(["import_statement", "export_statement", "import_require_clause"])
 _CALLED = frozenset(["require", "import"])
 
@@ -18,7 +21,7 @@ def imported(source: Source) -> frozenset[str]:
     if source.grammar.family != "javascript":
         return frozenset()
     found = (_named(node, source) for node in walk(source.root))
-    return frozenset(name for name in found if name.startswith("."))
+    return frozenset(islice((name for name in found if name.startswith(".")), MOST_IMPORTS))
 
 
 def _named(node: Node, source: Source) -> str:
@@ -28,8 +31,8 @@ def _named(node: Node, source: Source) -> str:
         said = node.child_by_field_name("source")
     elif node.type == "call_expression":
         called, given = node.child_by_field_name("function"), node.child_by_field_name("arguments")
-        if called is not None and given is not None and source.said(called) in _CALLED and given.named_child_count:
-            said = given.named_children[0]
+        if called is not None and called.type in ("identifier", "import") and source.said(called) in _CALLED:
+            said = given.named_children[0] if given is not None and given.named_children else None
     return source.said(said)[1:-1] if said is not None and said.type == "string" else ""
 
 
@@ -45,12 +48,17 @@ def _indices(folder: str) -> Iterator[str]:
     yield from (posixpath.normpath(f"{folder}/index{end}") for end in ENDINGS)
 
 
-def reached(start: Iterable[str], loads: Mapping[str, Iterable[str]]) -> frozenset[str]:
-    """The files that are loaded with those of `start`. `loads`: file -> the files it loads."""
-    found, waiting = set[str](), list(start)
+def loading(paths: Iterable[str], loads: Mapping[str, Iterable[str]]) -> frozenset[str]:
+    """The files that load one of `paths`, be it through others, and these themselves. `loads`: file -> the files that
+    it loads."""
+    back = dict[str, list[str]]()
+    for path, others in loads.items():
+        for other in others:
+            back.setdefault(other, []).append(path)
+    found, waiting = set[str](), list(paths)
     while waiting:
         path = waiting.pop()
         if path not in found:
             found.add(path)
-            waiting += loads.get(path, ())
+            waiting += back.get(path, ())
     return frozenset(found)

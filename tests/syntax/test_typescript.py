@@ -4,7 +4,7 @@ import pytest
 
 from selfplay.syntax import parse
 from selfplay.syntax.grammar import FAMILIES, grammar_of
-from selfplay.syntax.imports import imported, reached, resolved
+from selfplay.syntax.imports import imported, loading, resolved
 from selfplay.syntax.names import names
 
 SHOP = """
@@ -97,7 +97,7 @@ def test_the_file_that_a_path_means(name: str, found: str | None) -> None:
     assert resolved("src/test.ts", name, files) == found
 
 
-def test_what_is_loaded_through_others() -> None:
+def test_what_loads_a_file_through_others() -> None:
     loads = {"test": ["a"], "a": ["b", "test"], "b": [], "c": ["a"]}
-    assert reached(["test"], loads) == {"test", "a", "b"}
-    assert reached(["c", "lost"], loads) == {"c", "a", "b", "test", "lost"}
+    assert loading(["b"], loads) == {"b", "a", "test", "c"}
+    assert loading(["c", "lost"], loads) == {"c", "lost"}

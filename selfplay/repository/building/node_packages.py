@@ -16,8 +16,8 @@ FOLDER = f"{WORKDIR}{PLACE}"
 LOCKS = ("package-lock.json", "npm-shrinkwrap.json")
 OTHER_LOCKS = ("yarn.lock", "pnpm-lock.yaml", "bun.lock", "bun.lockb")
 MANIFESTS = "npm_manifests.js"
-MOST_TOLD = 5
-"""How many rewritten packages a note names."""
+CHANGE, MOST_TOLD = "rewritten: ", 5
+"""How its lines begin that name a change, and how many of them a note has."""
 CACHES = (".vite", ".vite-temp", ".vitest", ".cache")
 """Folders of node_modules that tools write into; vite cannot even read its settings otherwise. They lead to `/tmp`,
 since the packages are read-only."""
@@ -52,19 +52,19 @@ def _with_manifests(building: Building, readable_by: str, needed: bool = False) 
     """Install while the tree's `package.json` files hold only what npm reads; with `registry`, only what comes from the
     registry. Returns whether it worked; with `needed` nothing is tried where nothing had to be rewritten."""
     told = building.run("reading what package.json names", ["node", "-e", inside.text(MANIFESTS), readable_by])
-    lines = told.text.splitlines() if told.exit_code == 0 else []
-    if needed and not lines:
+    changes = [line.removeprefix(CHANGE) for line in told.text.splitlines() if line.startswith(CHANGE)]
+    if needed and not changes:
         return False
     try:
         if not _by_npm(building):
             return False
     finally:
-        if lines:
+        if changes:
             building.must("writing package.json back", ["node", "-e", inside.text(MANIFESTS), "back"])
-    if lines:
-        others = f", and {len(lines) - 1 - MOST_TOLD} more" if len(lines) - 1 > MOST_TOLD else ""
-        changed = "; ".join(printable(line)[:200] for line in lines[1 : 1 + MOST_TOLD])
-        building.notes.append(f"npm installed what it can of package.json: {changed}{others}")
+    if changes:
+        others = f"; and {len(changes) - MOST_TOLD} more" if len(changes) > MOST_TOLD else ""
+        first = "; ".join(printable(change)[:200] for change in changes[:MOST_TOLD])
+        building.notes.append(f"npm installed what it can of package.json: {first}{others}")
     return True
 
 

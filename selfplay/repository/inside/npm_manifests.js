@@ -1,7 +1,7 @@
 // Runs in a build's tree before npm, and rewrites in its package.json files what only pnpm, yarn or bun reads: packages
 // of the tree (workspace:, link:, portal:) become paths, versions of a catalog any version, patched packages plain
 // ones. What npm has no word for is left out. With `registry`, so are packages that do not come from the registry.
-// Prints a line for each, a first one if a file was changed. With `back`, the files are as before.
+// Prints a line for each. With `back`, the files are as before.
 'use strict';
 const fs = require('fs');
 const path = require('path');
@@ -63,8 +63,7 @@ function rewrite(registry) {
   }
   if (!said.size) return;
   fs.writeFileSync(SAVED, JSON.stringify(saved));
-  console.log('changed');
-  for (const line of said) console.log(line);
+  for (const change of said) console.log(`rewritten: ${change}`);
 }
 
 // A specifier that npm reads, or null: left out.

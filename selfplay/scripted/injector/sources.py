@@ -17,7 +17,7 @@ from selfplay.plain_text import text_below
 from selfplay.scripted.edits.cuts import LONGEST_LINE, MOST_LINES
 from selfplay.syntax import GRAMMARS, Source, grammar_of, parse
 from selfplay.syntax.grammar import language_of, walk
-from selfplay.syntax.imports import imported, reached, resolved
+from selfplay.syntax.imports import imported, loading, resolved
 from selfplay.syntax.source import Function, Unreadable, first_line, last_line, statements
 
 MOST_SOURCE, MOST_FILES = 400_000, 2000
@@ -67,24 +67,13 @@ class Sources:
     def tests_loading(self, paths: Collection[str]) -> frozenset[str]:
         """The test files that import one of these files, be it through others: those that name it by relative paths. A
         language whose files do not name each other has none."""
-        tests = (path for path in self.texts if is_test_file(path))
-        return frozenset(test for test in tests if not self._loaded(test).isdisjoint(paths))
-
-    def _loaded(self, test: str) -> frozenset[str]:
-        """The files that are loaded with a test file."""
-        if test not in self._reached:
-            self._reached[test] = reached([test], self._loads)
-        return self._reached[test]
+        return frozenset(path for path in loading(paths, self._loads) if is_test_file(path))
 
     @cached_property
-    def _reached(self) -> dict[str, frozenset[str]]:
-        return {}
-
-    @cached_property
-    def _loads(self) -> dict[str, list[str]]:
+    def _loads(self) -> dict[str, set[str]]:
         """File -> the files of the tree that it imports."""
         return {
-            path: [to for name in found if (to := resolved(path, name, self.texts)) is not None]
+            path: {to for name in found if (to := resolved(path, name, self.texts)) is not None}
             for path, found in self._parsed.imports.items()
         }
 
