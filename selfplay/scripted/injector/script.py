@@ -10,7 +10,6 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from selfplay.patches import is_test_file
-from selfplay.repository import Suite
 from selfplay.repository.suites import pytest_suite
 from selfplay.repository.suites.pytest_suite import file_of
 from selfplay.roles.injector.task import InjectorTask
@@ -22,6 +21,7 @@ from selfplay.scripted.injector.function_planner import FunctionPlanner
 from selfplay.scripted.injector.history_planner import HistoryPlanner
 from selfplay.scripted.injector.impossible import impossible
 from selfplay.scripted.injector.planner import Planner
+from selfplay.scripted.injector.slow_suites import NearFirst, is_slow, reaching_files
 from selfplay.scripted.injector.sources import Sources
 from selfplay.scripted.injector.steps import ScriptedRun
 from selfplay.scripted.injector.submit import hand_in
@@ -34,9 +34,6 @@ UNRELATED = 12
 """How many tests that run no changed line are run as well."""
 MOST_FAILING = 40
 """With more failing tests than this, a bug is too easily found to be worth solving."""
-SLOW_SECONDS, MOST_SHARE = 15.0, 0.5
-"""A suite that takes more core seconds, which do not depend on other work, is cut to the test files that reach the
-changed code, if they take at most this share of it."""
 UNUSABLE = "a test hangs, or the tests cannot be run"
 DISTANT = "tests fail that run no changed line"
 
@@ -73,6 +70,7 @@ class _ScriptedInjection:
         self.task, self.survey, self.rng, self.planner = task, survey, rng, planner
         self.usable = frozenset(task.suite.seconds)
         self.most = max(task.min_failing_tests, MOST_FAILING)
+        self.proposals = NearFirst(planner.propose, self._are_distant)
 
     def play(self) -> Script[None]:
         """Try until a bug is submitted. Raises `Stuck` with the reasons when none could be."""
@@ -81,7 +79,7 @@ class _ScriptedInjection:
 
     def _try(self) -> Script[str]:
         """Submit one bug; otherwise restore the repository and return why."""
-        changes = yield from self.planner.propose()
+        changes = yield from self.proposals.propose()
         if not changes:
             return NOTHING
         planted = yield from self._plant(changes)
@@ -93,6 +91,10 @@ class _ScriptedInjection:
             return NOT_HIDDEN
         yield from self._hand_in(planted.changes, hidden)
         return ""
+
+    def _are_distant(self, changes: Sequence[PlantedChange]) -> bool:
+        suite = self.task.suite
+        return is_slow(suite) and reaching_files(suite, self._ids(changes), self.task.min_passing_tests) is None
 
     def _plant(self, changes: tuple[PlantedChange, ...]) -> Script[_Planted | str]:
         """Plant the changes that tests see by themselves; if they do not make a bug, restore the repository and return
@@ -194,13 +196,3 @@ def of_their_names(failures: Sequence[Failure], tests: Sequence[str]) -> list[st
     assertion that is gone may have called what a later one needs."""
     names = {failure.name for failure in failures}
     return [test for test in tests if test.partition("[")[0].rpartition("::")[2] in names]
-
-
-def reaching_files(suite: Suite, ids: Collection[str], least: int) -> list[str] | None:
-    """Of a slow suite, the test files with `ids`, the tests that run a changed line: None, for all files, where that
-    would save too little (such a script is run on the original for each bug) or leave fewer than `least` others."""
-    files = {file_of(test) for test in ids}
-    left = [test for test in suite.seconds if file_of(test) in files]
-    share = sum(suite.seconds[test] for test in left) / max(sum(suite.seconds.values()), 1e-9)
-    slow = suite.cpu_seconds > SLOW_SECONDS and suite.command is None
-    return sorted(files) if slow and share <= MOST_SHARE and len(left) >= least + len(ids) else None
