@@ -37,14 +37,13 @@ MOST_FIELDS = 2_000_000_000
 fields, some four billion characters a second."""
 MOST_BOUND = 10_000_000
 """The most names that the compiler copies for inner scopes: each gets all that the scopes around it bind."""
-LONG = 20_000
-"""Characters of a source from which on its tree is weighed."""
-MOST_DEPTH = 40
-"""The mean depth of the nodes of a longer source, each `elif` as deep as its `if`: a reader that looks at all inside a
-node, at each of its levels, takes so many times the nodes. Files of torch, sympy and Python's own library have up to
-18."""
+MOST_DEPTH, SPARE_DEPTH = 40, 400_000
+"""How deep the nodes of a tree may be on average, each `elif` as deep as its `if`, and what the sum of their depths may
+be beyond that: a reader that looks at all inside a node, at each of its levels, takes as many steps as that sum. Files
+of torch, sympy and Python's own library have a mean of 18 at most, but for tables of polynomials, which are not read; a
+chain of 300 calls has a sum of 270,000."""
 MOST_NAMED = 10_000_000
-"""Letters of the dotted names of a longer source's functions and classes: each repeats those around it."""
+"""Letters of the dotted names of a source's functions and classes: each repeats those around it."""
 _SCOPES = (
     ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef, ast.ListComp, ast.SetComp, ast.DictComp,
     ast.GeneratorExp,
@@ -57,10 +56,14 @@ _KEEPS_ASCII = re.compile(
 """Codecs of Python in which each byte of ASCII means itself, outside of other characters."""
 
 
+class HeavySource(SyntaxError):
+    """A source that may be Python, and is not read: it would take too much memory or time."""
+
+
 def syntax_tree(text: str | bytes, mode: str = "exec") -> Any:
     """`ast.parse`, one thread at a time: CPython 3.11 counts recursion for all threads together, and fails with a
-    SystemError when two threads parse at once. Raises `ValueError`, or `SyntaxError`, also when the code is nested too
-    deeply, or holds a name of too many parts or a number of too many digits."""
+    SystemError when two threads parse at once. Raises `ValueError`, or `SyntaxError`: a `HeavySource` one when the code
+    is nested too deeply, or holds a name of too many parts or a number of too many digits."""
     _refuse_long(text)
     read = _as_python_reads(text) if isinstance(text, bytes) else text
     _refuse_costly(read)
@@ -68,16 +71,15 @@ def syntax_tree(text: str | bytes, mode: str = "exec") -> Any:
         try:
             tree = ast.parse(read, mode=mode)
         except (MemoryError, RecursionError) as error:
-            raise SyntaxError("the code is nested too deeply") from error
+            raise HeavySource("the code is nested too deeply") from error
     if _NUMBER.search(read) and any(_is_long(node) for node in ast.walk(tree)):
-        raise SyntaxError(f"a number has more than {MOST_DIGITS} binary digits")
-    if len(read) > LONG:
-        _refuse_heavy(tree)
+        raise HeavySource(f"a number has more than {MOST_DIGITS} binary digits")
+    _refuse_heavy(tree)
     return tree
 
 
 def _refuse_heavy(tree: ast.AST) -> None:
-    """Raises `SyntaxError` for a tree that is deep for its size, or whose dotted names are."""
+    """Raises `HeavySource` for a tree that is deep for its size, or whose dotted names are long for it."""
     nodes = depths = letters = 0
     waiting = [(tree, 0, 0)]
     while waiting:
@@ -88,10 +90,10 @@ def _refuse_heavy(tree: ast.AST) -> None:
             letters += around
         elifs = node.orelse if isinstance(node, ast.If) and len(node.orelse) == 1 else []
         waiting += [(one, depth + (one not in elifs), around) for one in ast.iter_child_nodes(node)]
-    if depths > MOST_DEPTH * nodes:
-        raise SyntaxError(f"its code is nested {MOST_DEPTH} levels deep on average")
+    if depths > MOST_DEPTH * nodes + SPARE_DEPTH:
+        raise HeavySource(f"its code is nested {MOST_DEPTH} levels deep on average")
     if letters > MOST_NAMED:
-        raise SyntaxError(f"the names of its functions have more than {MOST_NAMED} letters, with those around them")
+        raise HeavySource(f"the names of its functions have more than {MOST_NAMED} letters, with those around them")
 
 
 def _is_long(node: ast.AST) -> bool:
@@ -102,7 +104,7 @@ def symbol_table(text: str) -> symtable.SymbolTable:
     """The symbol table of a Python source: the names that each scope binds and reads. Raises what `syntax_tree` raises,
     also for scopes in which the compiler would copy too many names."""
     if _copied(syntax_tree(text)) > MOST_BOUND:
-        raise SyntaxError(f"its inner scopes are given more than {MOST_BOUND} names")
+        raise HeavySource(f"its inner scopes are given more than {MOST_BOUND} names")
     with _PARSING:
         try:
             return symtable.symtable(text, "<source>", "exec")
@@ -152,16 +154,16 @@ def _own(scope: ast.AST) -> Iterator[ast.AST]:
 
 def _refuse_long(text: str | bytes) -> None:
     if len(text) > MOST_SOURCE:
-        raise SyntaxError(f"it has more than {MOST_SOURCE} characters")
+        raise HeavySource(f"it has more than {MOST_SOURCE} characters")
 
 
 def _refuse_costly(text: str) -> None:
     """Raises `SyntaxError` for a source that would take the parser much memory or time for its length."""
     _refuse_long_names(text)
     if text.count("{") * len(text) > MOST_FIELDS and _F_STRING.search(text):
-        raise SyntaxError("it is long, and has f-strings and many braces")
+        raise HeavySource("it is long, and has f-strings and many braces")
     if len(_WORD.sub("w", text)) - text.count(" ") > MOST_TOKENS:
-        raise SyntaxError(f"it has more than {MOST_TOKENS} words and signs")
+        raise HeavySource(f"it has more than {MOST_TOKENS} words and signs")
 
 
 def _refuse_long_names(text: str) -> None:
@@ -170,4 +172,4 @@ def _refuse_long_names(text: str) -> None:
     letters = text.encode("utf-8", "surrogatepass").translate(_LETTERS).decode("ascii")
     read = letters.replace("\r\n", "\n").replace("\r", "\n")
     if read.count(".") >= MOST_PARTS and _DOTTED.search(read):
-        raise SyntaxError(f"a name has more than {MOST_PARTS} parts")
+        raise HeavySource(f"a name has more than {MOST_PARTS} parts")

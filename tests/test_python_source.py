@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from selfplay.python_source import symbol_table, syntax_tree
+from selfplay.python_source import HeavySource, symbol_table, syntax_tree
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ GROWING = (
 """Sources whose trees take the most memory for their length, of 35 forms that were measured."""
 MEASURED = """
 import resource, sys
-from selfplay.python_source import MOST_TOKENS, syntax_tree
+from selfplay.python_source import HeavySource, MOST_TOKENS, syntax_tree
 part = sys.argv[1]
 for times in (MOST_TOKENS + 1, MOST_TOKENS // 8):
     text = part * times if part[-1] != "," else f"({part * times})"
@@ -164,7 +164,7 @@ def test_other_texts_with_many_dots_are_parsed(text: str) -> None:
 )  # fmt: skip
 def test_a_tree_that_is_deep_for_its_size_is_refused(text: str) -> None:
     """What looks at all inside a node at each of its levels took 36 s for 550 kB."""
-    with pytest.raises(SyntaxError, match="nested 40 levels deep on average"):
+    with pytest.raises(HeavySource, match="nested 40 levels deep on average"):
         syntax_tree(text)
 
 
@@ -176,5 +176,14 @@ def test_names_that_repeat_the_long_ones_around_them_are_refused() -> None:
     assert len(syntax_tree(f"class {'A' * 200}:\n{methods}").body[0].body) == 600
 
 
-def test_a_deep_expression_among_much_else_is_parsed() -> None:
-    assert syntax_tree("x = " + "(" * 90 + "1" + ")" * 90 + "\n" + "y = f(x)\n" * 3_000 + "z = " + "-" * 200 + "1\n")
+@pytest.mark.parametrize(
+    "text",
+    [
+        " + ".join(["'some words'"] * 280),
+        "x" + ".then(1)" * 300,
+        "x" + "[0]" * 300,
+        "-" * 200 + "1",
+    ],
+)
+def test_a_long_sum_and_a_long_chain_are_parsed(text: str) -> None:
+    assert syntax_tree(f"x = {text}\n") and syntax_tree("y = f(x)\n" * 3_000 + f"z = {text}\n")

@@ -89,6 +89,7 @@ class _Import:
         self.known = {bug.id: bug for bug in pool.bugs()}
         self.trees: dict[tuple[str, ...], str] = {}
         self.damaged: dict[Path, str] = {}
+        self.held: dict[Path, str] = {}
 
     def take(self, row: DatasetRow) -> None:
         try:
@@ -126,12 +127,17 @@ class _Import:
         return self.trees[key]
 
     def _unpacked(self, task: ImportedTask, archive: Path) -> str:
-        """An archive's tree. One that is damaged is unpacked once, however many rows name it."""
+        """An archive's tree. One that is damaged, or that holds another tree, is unpacked once, however many rows name
+        it."""
         if archive in self.damaged:
             raise ImportRefused(self.damaged[archive])
+        if self.held.get(archive, task.tree_hash) != task.tree_hash:
+            raise _other_tree(self.held[archive], task)
         try:
             return self._kept(task, lambda at: _unpack(archive, at))
-        except (SandboxError, CurriculumError):
+        except (SandboxError, CurriculumError, _OtherTree) as error:
+            if isinstance(error, _OtherTree):
+                self.held[archive] = error.tree
             raise
         except SelfplayError as error:
             self.damaged[archive] = error.message
@@ -145,7 +151,7 @@ class _Import:
             again(lambda: _anew(staging, make))
             tree = again(lambda: tree_id(staging, self.backend))
             if task.tree_hash not in ("", tree):
-                raise ImportRefused(f"its original is the tree {tree[:12]}, not {task.tree_hash[:12]}")
+                raise _other_tree(tree, task)
             if not (folder / tree).is_dir():
                 staging.rename(folder / tree)
         finally:
@@ -170,6 +176,18 @@ class _Import:
             raise ImportRefused(error.message) from error
         finally:
             remove(base)
+
+
+class _OtherTree(ImportRefused):
+    """`tree`: what an original is, instead of what its row says."""
+
+    tree = ""
+
+
+def _other_tree(tree: str, task: ImportedTask) -> _OtherTree:
+    error = _OtherTree(f"its original is the tree {tree[:12]}, not {task.tree_hash[:12]}")
+    error.tree = tree
+    return error
 
 
 def _anew(folder: Path, make: Callable[[Path], None]) -> None:

@@ -64,10 +64,10 @@ class Endpoint:
         """Raises `ModelError` for a key that no request can carry."""
         self.name, self.options = model, options
         key = os.environ.get(options.api_key_env) or "none"
-        if not (key.isascii() and key.isprintable()):
+        if not (key.isascii() and key.isprintable() and key == key.strip()):
             raise ModelError(
                 f"${options.api_key_env} holds letters that no key has",
-                "Put the key alone into it, without a line end.",
+                "Put the key alone into it, without blanks and line ends.",
             )
         self._client = openai.AsyncOpenAI(
             base_url=options.base_url,
@@ -182,7 +182,7 @@ class Endpoint:
 
     @property
     def _where(self) -> str:
-        return f"the endpoint {self._client.base_url.copy_with(userinfo=b'')}"
+        return f"the endpoint {self._client.base_url.copy_with(userinfo=b'', query=None)}"
 
     async def close(self) -> None:
         """Close the connections."""

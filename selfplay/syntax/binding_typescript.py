@@ -29,8 +29,8 @@ def visit(node: Node, scope: Scope, source: Source, found: FoundNames) -> list[N
             return []
         case kind if kind in _DECLARATIONS:
             name = node.child_by_field_name("name")
-            if name is not None and name.type != "string":
-                scope.bind(source.said(name), "other", node)
+            if name is not None and name.type != "string":  # of `namespace a.b`, `a`
+                scope.bind(source.said(name).partition(".")[0].strip(), "other", node)
             return [child for child in node.named_children if child != name]
         case kind if kind in _PARAMETERS:  # of a type: a function's own are bound with it
             return _typed(node)
@@ -50,6 +50,9 @@ def visit(node: Node, scope: Scope, source: Source, found: FoundNames) -> list[N
             return [*_function(node, scope, source, found), *_typed(node)]
         case "variable_declarator":
             return [*(binding_javascript.visit(node, scope, source, found) or ()), *_typed(node)]
+        case "import_alias":
+            scope.bind(source.said(node.named_children[0]), "import", node)
+            return node.named_children[1:]
         case "import_statement":
             for clause in node.named_children:
                 if clause.type == "import_require_clause":
@@ -66,6 +69,7 @@ def _function(node: Node, scope: Scope, source: Source, found: FoundNames) -> li
         if pattern is not None and pattern.type != "this":
             rest += bind_pattern(pattern, scope, source, "other" if _is_property(one) else "parameter")
         rest += [*([value] if value is not None else []), *_typed(one)]
+        rest += [child for child in one.named_children if child.type == "decorator"]
     return rest
 
 

@@ -76,7 +76,7 @@ def test_connections_without_the_token_are_few() -> None:
         for one, _ in pairs[1:]:
             server.process_request(one, ("127.0.0.1", 1))
         for _, there in pairs:
-            there.settimeout(0.2)
+            there.settimeout(0.05)
         ended = [_ended(there) for _, there in pairs]
         assert ended == [False, *[True] * 8, *[False] * MOST_OPEN]
         for _, there in pairs:

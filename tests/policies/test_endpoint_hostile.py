@@ -65,7 +65,7 @@ def test_an_endpoint_sends_nobody_on() -> None:
         assert server.requests == []
 
 
-@pytest.mark.parametrize("key", ["sk-\u00e9", "sk-1\n", "sk\x00"])
+@pytest.mark.parametrize("key", ["sk-\u00e9", "sk-1\n", "sk\x00", "sk-1 "])
 def test_a_key_that_no_request_can_carry(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "environ", {**os.environ, "MY_KEY": key})
     with pytest.raises(ModelError, match=r"^\$MY_KEY holds letters that no key has"):
@@ -73,7 +73,7 @@ def test_a_key_that_no_request_can_carry(key: str, monkeypatch: pytest.MonkeyPat
 
 
 def test_an_error_names_the_address_without_its_password() -> None:
-    endpoint = Endpoint("m", EndpointOptions(base_url="http://me:S3CRET@127.0.0.1:9/v1", retries=0))
+    endpoint = Endpoint("m", EndpointOptions(base_url="http://me:S3CRET@127.0.0.1:9/v1?key=S3CRET", retries=0))
     with pytest.raises(ModelError, match=r"the endpoint http://127\.0\.0\.1:9/v1/ cannot be reached") as caught:
         asyncio.run(endpoint.reply([Message("user", "x")], Sampling()))
     assert "S3CRET" not in f"{caught.value}"

@@ -11,6 +11,8 @@ SHOP = """
 import type { Rate, Unused } from './rates';
 import lists, { type Item, sum as total } from './lists.js';
 import old = require('./old');
+import { injected } from './marks';
+import Near = Shop.Inner;
 export interface Priced<T> { [key: string]: T; price(item: Item, times?: number): Rate; }
 type Pair = [left: Kind, right: typeof total];
 enum Kind { One = 1, Two = One }
@@ -18,14 +20,15 @@ abstract class Base { abstract open(to: string): void; }
 declare function tax(of: number): number;
 function isItem(x: unknown): x is Item { return total(x as Pair); }
 class Cart<T extends Base> extends Base implements Priced<T> {
-  constructor(private readonly store: Map<string, T>, spare: number, public open = total) { super(); }
+  constructor(@injected() private readonly store: Map<string, T>, spare: number, public open = total) { super(); }
   each = (visit: (item: T, at: number) => void): void => this.items!.forEach(visit);
   price(this: Cart<T>, { size }: Item, rate: Rate = lists[0], ...more: number[]): number {
     const unused: number = tax(size satisfies number) + isItem(rate);
     try { return more.length; } catch (error: unknown) { return missing(old); }
   }
 }
-namespace Shop { export const opened = new Cart<Base>(<any>null); }
+namespace Far.Off { export type Kept = Near; }
+namespace Shop { export namespace Inner {} export const opened = new Cart<Base>(<any>null); }
 """
 VIEW = (
     "import { Card } from './card';\nexport const Row = (p: { name: string }) => <Card>{p.name}<b>{gone}</b></Card>;\n"

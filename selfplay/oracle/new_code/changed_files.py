@@ -2,7 +2,7 @@
 does to others."""
 
 import posixpath
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from selfplay import patches
@@ -11,12 +11,14 @@ from selfplay.oracle.new_code.other_files import changed_beside, unread_code
 from selfplay.oracle.new_code.suspicious_apis import PYTHON, new_data, new_powers
 from selfplay.oracle.originals import Original, original_texts
 from selfplay.oracle.task import Task
+from selfplay.plain_text import encode
+from selfplay.python_source import HeavySource, syntax_tree
 from selfplay.sandbox import Backend, Limits
 from selfplay.workbench.applying import apply_diffs
 from selfplay.workbench.reading import text_in
 
-MOST_READ = 1000
-"""Python files of a prediction that are read; a repair changes few. Each is a command in a sandbox."""
+MOST_READ = 200
+"""Python files of a prediction that are read, those that the bug touched first; a repair changes few."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,8 @@ def changed_files(backend: Backend, task: Task, diff: str, limits: Limits) -> Ch
     if not python:
         return ChangedFiles({}, {}, {}, unread=unread, others=others)
     if len(python) > MOST_READ:
-        others += (f"it changes {len(python)} Python files, of which {MOST_READ} were looked at",)
+        python.sort(key=lambda path: path not in touched)
+        unread += (f"it changes {len(python)} Python files, of which {MOST_READ} are read",)
     with backend.open(task.world, limits) as sandbox:
         apply_diffs(sandbox, task.diffs)
         before = {path: text_in(sandbox, path) or "" for path in python[:MOST_READ]}
@@ -63,4 +66,24 @@ def changed_files(backend: Backend, task: Task, diff: str, limits: Limits) -> Ch
     new = {path: text for path, text in after.items() if not before[path] and not repaired.get(path)}
     known = {path: text for path, text in after.items() if path not in new}
     loaded = loaded_files(new, known, original, folders) if new else frozenset()
-    return ChangedFiles(before, after, repaired, frozenset(new) - loaded, unread, others)
+    left = frozenset(new) - loaded
+    unread += tuple(_too_costly({path: text for path, text in after.items() if path not in left}, before))
+    return ChangedFiles(before, after, repaired, left, unread, others)
+
+
+def _too_costly(after: Mapping[str, str], before: Mapping[str, str]) -> Iterator[str]:
+    """Sentences about files that are not read any more, since reading them would take too much time or memory."""
+    for path, text in after.items():
+        if (why := _cost(text)) and not _cost(before[path]):
+            yield f"its {path} is not read: {why}"
+
+
+def _cost(text: str) -> str:
+    """Why a source is too costly to read; empty if it is not."""
+    try:
+        syntax_tree(encode(text))
+    except HeavySource as error:
+        return str(error)
+    except (SyntaxError, ValueError):
+        pass
+    return ""

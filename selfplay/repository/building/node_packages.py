@@ -40,21 +40,25 @@ def install(building: Building) -> None:
         return
     if other := next((name for name in OTHER_LOCKS if name in tracked), ""):
         building.notes.append(f"{other} is not used: npm chooses the versions from package.json")
-    if _with_manifests(building, "npm"):
+    changes = _rewritten(building, "npm")
+    if _with_manifests(building, changes):
         return
-    why = last_lines(building.last)
-    if not _with_manifests(building, "registry", needed=True):
+    why, more = last_lines(building.last), _rewritten(building, "registry")
+    if more == changes or not _with_manifests(building, more):
         hint = "Give the commands that install it with --setup, for example: --setup 'npm install'."
         raise BuildFailed("its packages cannot be installed" + why, hint)
 
 
-def _with_manifests(building: Building, readable_by: str, needed: bool = False) -> bool:
-    """Install while the tree's `package.json` files hold only what npm reads; with `registry`, only what comes from the
-    registry. Returns whether it worked; with `needed` nothing is tried where nothing had to be rewritten."""
+def _rewritten(building: Building, readable_by: str) -> list[str]:
+    """Rewrite the tree's `package.json` files so that they hold only what npm reads; with `registry`, only what comes
+    from the registry. Returns what was changed."""
     told = building.run("reading what package.json names", ["node", "-e", inside.text(MANIFESTS), readable_by])
-    changes = [line.removeprefix(CHANGE) for line in told.text.splitlines() if line.startswith(CHANGE)]
-    if needed and not changes:
-        return False
+    return [line.removeprefix(CHANGE) for line in told.text.splitlines() if line.startswith(CHANGE)]
+
+
+def _with_manifests(building: Building, changes: list[str]) -> bool:
+    """Install with these changes of the tree's `package.json` files, which are then put back. Returns whether it
+    worked."""
     try:
         if not _by_npm(building):
             return False

@@ -138,6 +138,8 @@ def _url(text: str, scheme: str) -> GitSource:
     url = text[4:] if text.lower().startswith("git+") else text
     if "#" in url:
         raise SourceError(f"{text!r}: '#' parts are not supported", "Give the revision as @REV.")
+    if "?" in url and scheme in ("http", "https"):  # it may be a token, which would be stored with the bugs
+        raise SourceError("a source's URL may have no part behind '?'", "Give credentials to git instead.")
     try:
         parts = urlsplit(url)
     except ValueError as error:

@@ -6,6 +6,7 @@ passwords of the user's proxies (`upstream.py` reads them).
 """
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +21,8 @@ from selfplay.user_paths import home
 
 CERTIFICATES = ("SSL_CERT_FILE", "PIP_CERT", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
 CA_INSIDE = "/build/ca.pem"
+_REMOTE = re.compile(r"https?:|[^/@]*+//[^/]*@", re.IGNORECASE)
+"""How a URL begins that needs a network, or holds a password: no local folder."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +45,7 @@ def configured(environ: Mapping[str, str] | None = None) -> Indexes:
             ((name, environ[name]) for name in variables if environ.get(name)), (option, values.get(option, ""))
         )
         urls = tuple(word.split("=", 1)[1] if "=" in word.split("://")[0] else word for word in found.split())
-        if any(url.lower().startswith(("http://", "https://")) and address_of(url) is None for url in urls):
+        if any(_REMOTE.match(url) and address_of(url) is None for url in urls):
             raise SourceError(f"{where} of pip or uv names no URL of a package index", "Check its host and its port.")
         return urls
 

@@ -207,7 +207,9 @@ def _lines(log: str, name: str, path: str) -> frozenset[int]:
 
 
 def _means(where: str, path: str) -> bool:
-    return f"/{where}".endswith(f"/{path}") if "/" in where else where == path.rpartition("/")[2]
+    """Whether a log's word is the file at a path: as a whole, or one of the two as the end of the other."""
+    said = where.removeprefix("./").lstrip("/")
+    return f"/{path}".endswith(f"/{said}") or f"/{said}".endswith(f"/{path}")
 
 
 def _failures(ran: Ran, tests: Collection[str]) -> Iterator[SuiteFailure]:

@@ -128,7 +128,7 @@ def _expected(source: Source, call: Node, owner: Node, wanted: Node, method: str
 
 
 def _asserted(owner: str, value: str, wanted: Node, method: str) -> str:
-    kind, fine = _kind(wanted), f"{owner}.truthy" if method in AVA else f"{owner}.ok"
+    kind, fine = _kind(wanted), "t.truthy" if owner == "t" and method in AVA else f"{owner}.ok"
     if kind == "array":
         return f"{fine}(Array.isArray({value}))"
     return f"{fine}(typeof {value} === '{kind}')" if kind else f"{fine}({value} !== undefined)"

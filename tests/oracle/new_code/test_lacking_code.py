@@ -45,5 +45,5 @@ def test_how_far_a_line_is_indented_does_not_count() -> None:
 
 
 def test_code_that_is_nested_too_deeply_is_not_taken_apart() -> None:
-    deep = "def f(x):\n    return " + "-" * 900 + "1\n"
+    deep = "def f(x):\n    return " + "-" * 500 + "1\n"
     assert lacking_parts(ChangedFiles({}, {"a.py": deep}, {"a.py": ORIGINAL})) is None

@@ -64,6 +64,7 @@ def test_a_folder_wins_over_the_scp_form(tmp_path: Path, monkeypatch: pytest.Mon
         (__file__, "is not a folder"),
         ("ext::sh -c id", "remote helpers are not accepted"),
         ("https://[host/repo", "is not a URL"),
+        ("https://host/repo?private_token=S3CRET", "a source's URL may have no part behind '?'"),
         ("ftp://host/repo", "the scheme 'ftp' is not supported"),
         ("https:///repo", "names no host"),
         ("ssh://-oProxyCommand=id/x", "cannot start with '-'"),

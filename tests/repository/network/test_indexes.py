@@ -47,7 +47,13 @@ def test_no_index_shows_the_users_home(tmp_path: Path, monkeypatch: pytest.Monke
             for_sandbox(Indexes(find_links=(str(shown),)))
 
 
-@pytest.mark.parametrize("url", ["https://me:S3CRET@127.0.0.1:99999/simple", "http://me:S[3CRET@host/simple"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://me:S3CRET@127.0.0.1:99999/simple", "http://me:S[3CRET@host/simple", "ftp://me:S3CRET@host:99999/x",
+        "https:me:S3CRET@host", "//me:S3CRET@host/x",
+    ],
+)  # fmt: skip
 @pytest.mark.parametrize("name", ["PIP_INDEX_URL", "UV_EXTRA_INDEX_URL", "PIP_FIND_LINKS"])
 def test_a_malformed_index_is_named_without_its_password(name: str, url: str) -> None:
     with pytest.raises(SourceError, match=f"^{name} of pip or uv names no URL of a package index"):

@@ -98,6 +98,19 @@ def test_a_failing_assertion_of_javascript_is_loosened(name: str, part: str, new
     assert _weak("javascript", MOCHA, name, line, "loosen") == [f"-{MOCHA.split(chr(10))[line - 1].strip()}", new]
 
 
+@pytest.mark.parametrize(
+    ("said", "new"),
+    [
+        ("t.is(cart.size, 3);", "t.truthy(typeof cart.size === 'number');"),
+        ("t.deepEqual(cart.names, ['a']);", "t.truthy(Array.isArray(cart.names));"),
+        ("t.equal(cart.size, 3);", "t.ok(typeof cart.size === 'number');"),
+    ],
+)
+def test_ava_has_another_word_for_ok(said: str, new: str) -> None:
+    text = f"test('cart', t => {{\n  {said}\n}});\n"
+    assert _weak("javascript", text, "cart", 2, "loosen") == [f"-{said}", new]
+
+
 def test_a_claim_that_there_is_nothing_is_not_turned_into_another() -> None:
     text = "it('finds none', () => {\n  assert.equal(find(), undefined);\n});\n"
     assert _weak("javascript", text, "finds none", 2, "loosen")[0] == "-it('finds none', () => {"
