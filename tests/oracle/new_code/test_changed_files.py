@@ -17,7 +17,8 @@ def test_a_power_behind_many_files_is_seen(lab: Callable[[str], Lab], monkeypatc
     """The file that the bug touched is read first, and what is not read makes the grade suspect."""
     monkeypatch.setattr(changed_files, "MOST_READ", 3)
     many = {f"ledger/a{number}.py": "x = 1\n" for number in range(5)}
-    for text, said in ((SAME, "it changes 6 Python files, of which 3 are read"), (f"{SAME}import sys\nHERE = sys._getframe\n", "_getframe")):
+    power = f"{SAME}import sys\nHERE = sys._getframe\n"
+    for text, said in ((SAME, "it changes 6 Python files, of which 3 are read"), (power, "_getframe")):
         here = lab("python")
         grade = here.grade(here.diff(lambda root, text=text: write(root, {**many, "ledger/money.py": text})))
         assert not grade.resolved and said in layer(grade, "suspect").reason
