@@ -15,13 +15,18 @@ from selfplay.scripted.tree_sitter.cases import cases
 from selfplay.scripted.tree_sitter.edits import program
 from selfplay.scripted.tree_sitter.loosen import assertions
 from selfplay.scripted.tree_sitter.weaken import SuiteFailure, weaken
+from selfplay.syntax import imports
 from selfplay.syntax.names import names
 from selfplay.syntax.shapes import shapes
 from selfplay.syntax.source import Unreadable, parse
 
 Reader = Callable[[str], object]
-FRAMES = {"javascript": ("function f(a) {\n", "\n}\n"), "go": ("package a\n\nfunc TestF(a int) {\n", "\n}\n")}
-SUFFIXES = {"javascript": "js", "go": "go", "python": "py"}
+FRAMES = {
+    "javascript": ("function f(a) {\n", "\n}\n"),
+    "typescript": ("function f(a: number) {\n", "\n}\n"),
+    "go": ("package a\n\nfunc TestF(a int) {\n", "\n}\n"),
+}
+SUFFIXES = {"javascript": "js", "typescript": "ts", "go": "go", "python": "py"}
 
 
 def uncached(read: Callable[[str, str], object], language: str, framed: bool = False) -> Reader:
@@ -44,8 +49,9 @@ def upwards(language: str, text: str) -> object:
 
 
 def weakened(language: str, text: str) -> object:
-    failing = SuiteFailure("a_test", "TestF", frozenset([3]))
-    return weaken(language, "a_test", text, {failing: "assertions"})
+    path = f"a_test.{SUFFIXES[language]}"
+    failing = SuiteFailure(path, "TestF", frozenset([3]))
+    return weaken(path, text, {failing: "assertions"})
 
 
 def believed(language: str) -> Reader:
@@ -86,6 +92,7 @@ def all_of_a_tree(language: str, text: str) -> None:
     for read in (names, shapes):
         read.__wrapped__(language, text)
     program(language, text)
+    imports.imported(parse(language, text))
     upwards(language, text)
     weakened(language, text)
 

@@ -80,7 +80,7 @@ def test_ids_may_name_files_from_a_folder_of_the_tree() -> None:
 
 
 def test_what_is_too_deep_to_be_written_is_left() -> None:
-    text = (CLASS + "        x = 1" + " + 1" * 900 + "\n").encode()
+    text = (CLASS + "        x = 1" + " + 1" * 500 + "\n").encode()
     made = with_canaries({"test_a.py": TestFile(text)}, ["test_a.py::TestA::test_a"])
     assert made.must_fail and made.copies and not made.false_claims
     assert impossible({"test_a.py": TestFile(text)}, ["test_a.py::TestA::test_a"])["test_a.py"].content == text
