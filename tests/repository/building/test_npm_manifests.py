@@ -1,7 +1,6 @@
 """What npm cannot read in `package.json` is rewritten, and put back byte for byte."""
 
 import json
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -10,7 +9,6 @@ from repository_fixtures import write
 
 from selfplay.repository import inside
 
-pytestmark = pytest.mark.skipif(shutil.which("node") is None, reason="needs node")
 OWN = {
     "packages/own/package.json": '{"name": "own"}',
     "test/fixtures/own/package.json": '{"name": "own"}',
