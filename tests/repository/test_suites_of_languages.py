@@ -155,6 +155,7 @@ def test_packages_of_pnpm_under_ava(backend: Backend, cache: Path, tmp_path: Pat
     assert (prepared.tree / "package.json").read_text() == files["package.json"]
     told = next(note for note in prepared.notes if "npm installed what it can" in note)
     assert "own-helper: file:packages/helper for workspace:^" in told and 'left out: own-lost ("link:../lost")' in told
+    assert any("hold a copy of the project" in note for note in prepared.notes)
     suite = measure_suite(prepared, backend, time_limit=PATIENCE)
     assert (suite.runner, {*suite.seconds}) == ("ava", {"test/adds.js::adds", "test/other.js::adds"})
     assert {*suite.failing} == {"test/adds.js::fails", "test/broken.js", "test/broken.js::Error: no"}
