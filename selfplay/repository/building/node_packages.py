@@ -106,9 +106,7 @@ def take_out(building: Building, results: BuildResults) -> None:
         return
     linked = building.run("linking packages of the tree", ["bash", "-c", inside.text("own_packages.sh")])
     if any(STAYS.match(line) for line in linked.text.splitlines()):
-        building.notes.append(
-            "its packages hold a copy of the project: the leak audit leaves out the bugs it tells"
-        )
+        building.notes.append("its packages hold a copy of the project: the leak audit leaves out the bugs it tells")
     building.run("making room for caches", ["bash", "-c", ROOM])
     taken = results.take(building.sandbox, FOLDER, "env", "its packages")
     if taken.dropped:
