@@ -132,12 +132,13 @@ class _Import:
         if archive in self.damaged:
             raise ImportRefused(self.damaged[archive])
         if self.held.get(archive, task.tree_hash) != task.tree_hash:
-            raise _other_tree(self.held[archive], task)
+            raise _OtherTree(self.held[archive], task)
         try:
             return self._kept(task, lambda at: _unpack(archive, at))
-        except (SandboxError, CurriculumError, _OtherTree) as error:
-            if isinstance(error, _OtherTree):
-                self.held[archive] = error.tree
+        except _OtherTree as error:
+            self.held[archive] = error.tree
+            raise
+        except (SandboxError, CurriculumError):
             raise
         except SelfplayError as error:
             self.damaged[archive] = error.message
@@ -151,7 +152,7 @@ class _Import:
             again(lambda: _anew(staging, make))
             tree = again(lambda: tree_id(staging, self.backend))
             if task.tree_hash not in ("", tree):
-                raise _other_tree(tree, task)
+                raise _OtherTree(tree, task)
             if not (folder / tree).is_dir():
                 staging.rename(folder / tree)
         finally:
@@ -181,13 +182,9 @@ class _Import:
 class _OtherTree(ImportRefused):
     """`tree`: what an original is, instead of what its row says."""
 
-    tree = ""
-
-
-def _other_tree(tree: str, task: ImportedTask) -> _OtherTree:
-    error = _OtherTree(f"its original is the tree {tree[:12]}, not {task.tree_hash[:12]}")
-    error.tree = tree
-    return error
+    def __init__(self, tree: str, task: ImportedTask) -> None:
+        super().__init__(f"its original is the tree {tree[:12]}, not {task.tree_hash[:12]}")
+        self.tree = tree
 
 
 def _anew(folder: Path, make: Callable[[Path], None]) -> None:

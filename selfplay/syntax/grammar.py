@@ -107,6 +107,11 @@ def grammar_of(path: str) -> Grammar | None:
     return next((grammar for grammar in GRAMMARS.values() if suffix in grammar.suffixes), None)
 
 
+def suffixes(family: str) -> list[str]:
+    """The file name suffixes of a repository's language."""
+    return sorted(suffix for one in GRAMMARS.values() if one.family == family for suffix in one.suffixes)
+
+
 def language_of(path: str) -> str:
     """The name of the grammar of a file that has one."""
     grammar = grammar_of(path)

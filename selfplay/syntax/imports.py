@@ -6,10 +6,10 @@ from itertools import islice
 
 from tree_sitter import Node
 
-from selfplay.syntax.grammar import GRAMMARS, walk
+from selfplay.syntax.grammar import suffixes, walk
 from selfplay.syntax.source import Source
 
-ENDINGS = tuple(sorted(suffix for one in GRAMMARS.values() if one.family == "javascript" for suffix in one.suffixes))
+ENDINGS = suffixes("javascript")
 MOST_IMPORTS = 1000
 """Imports of one file that are followed."""
 _LOADING = frozenset(["import_statement", "export_statement", "import_require_clause"])
@@ -48,17 +48,21 @@ def _indices(folder: str) -> Iterator[str]:
     yield from (posixpath.normpath(f"{folder}/index{end}") for end in ENDINGS)
 
 
-def loading(paths: Iterable[str], loads: Mapping[str, Iterable[str]]) -> frozenset[str]:
-    """The files that load one of `paths`, be it through others, and these themselves. `loads`: file -> the files that
-    it loads."""
-    back = dict[str, list[str]]()
+def turned(loads: Mapping[str, Iterable[str]]) -> dict[str, list[str]]:
+    """File -> the files that load it, of file -> the files that it loads."""
+    loaded_by = dict[str, list[str]]()
     for path, others in loads.items():
         for other in others:
-            back.setdefault(other, []).append(path)
+            loaded_by.setdefault(other, []).append(path)
+    return loaded_by
+
+
+def loading(paths: Iterable[str], loaded_by: Mapping[str, Iterable[str]]) -> frozenset[str]:
+    """The files that load one of `paths`, be it through others, and these themselves."""
     found, waiting = set[str](), list(paths)
     while waiting:
         path = waiting.pop()
         if path not in found:
             found.add(path)
-            waiting += back.get(path, ())
+            waiting += loaded_by.get(path, ())
     return frozenset(found)

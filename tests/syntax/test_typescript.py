@@ -4,7 +4,7 @@ import pytest
 
 from selfplay.syntax import parse
 from selfplay.syntax.grammar import FAMILIES, grammar_of
-from selfplay.syntax.imports import imported, loading, resolved
+from selfplay.syntax.imports import imported, loading, resolved, turned
 from selfplay.syntax.names import names
 
 SHOP = """
@@ -101,6 +101,6 @@ def test_the_file_that_a_path_means(name: str, found: str | None) -> None:
 
 
 def test_what_loads_a_file_through_others() -> None:
-    loads = {"test": ["a"], "a": ["b", "test"], "b": [], "c": ["a"]}
-    assert loading(["b"], loads) == {"b", "a", "test", "c"}
-    assert loading(["c", "lost"], loads) == {"c", "lost"}
+    loaded_by = turned({"test": ["a"], "a": ["b", "test"], "b": [], "c": ["a"]})
+    assert loading(["b"], loaded_by) == {"b", "a", "test", "c"}
+    assert loading(["c", "lost"], loaded_by) == {"c", "lost"}

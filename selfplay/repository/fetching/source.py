@@ -96,9 +96,8 @@ def _refuse_credentials(text: str) -> None:
     """A source's name is stored with its bugs, and goes into reports and datasets: it may hold no password or token.
     Over ssh a user alone is none."""
     scheme, _, rest = text.partition("://")
-    user, at, _ = rest.partition("/")[0].rpartition("@")
+    user, at, host = rest.partition("/")[0].rpartition("@")
     if at and (":" in user or not scheme.lower().endswith("ssh")):
-        host = rest.partition("/")[0][len(user) + 1 :]
         raise SourceError(
             f"the URL of a source on {host!r} holds a user or a password, and it would be stored with the bugs",
             "Give them to git instead, for example in ~/.netrc or by `git config credential.helper`.",

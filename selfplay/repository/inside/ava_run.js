@@ -1,5 +1,6 @@
 // Runs ava on one test file after the other, since its report names no files, and records what it says of each test.
-// Called with ava's options, then `files` and the files, or `places` and where they may lie.
+// Called with ava's options, then --selfplay-files and the files, or --selfplay-places and
+// where they may lie.
 'use strict';
 const { spawnSync } = require('child_process');
 const fs = require('fs');

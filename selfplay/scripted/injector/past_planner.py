@@ -7,10 +7,11 @@ from selfplay.roles.injector.task import InjectorTask
 from selfplay.scripted.edits.cuts import Cut, PlantedChange, apply_cuts
 from selfplay.scripted.injector.git_log import past_change, past_pairs
 from selfplay.scripted.injector.history import Revert, carry, reverts
-from selfplay.scripted.injector.sources import Sources, suffixes
+from selfplay.scripted.injector.sources import Sources
 from selfplay.scripted.injector.target_order import rotated, wanted_lines
 from selfplay.scripted.policy import Script, Stuck
 from selfplay.scripted.tree_sitter.edits import made_of
+from selfplay.syntax.grammar import suffixes
 
 PAIRS, MOST_REVERTS, MOST_FURTHER, FURTHER_SHARE = 12, 6, 2, 0.5
 """Past changes examined in one try; hunks of one that are tried; other files of a commit that are reverted too, and how

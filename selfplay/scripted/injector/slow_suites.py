@@ -23,10 +23,17 @@ def is_slow(suite: Suite) -> bool:
 def reaching_files(suite: Suite, ids: Collection[str], least: int) -> list[str] | None:
     """Of a slow suite, the test files with `ids`, the tests that run a changed line: None, for all files, where that
     would save too little (such a script is run on the original for each bug) or leave fewer than `least` others."""
+    if not is_slow(suite):
+        return None
     files = {file_of(test) for test in ids}
-    left = [test for test in suite.seconds if file_of(test) in files]
-    share = sum(suite.seconds[test] for test in left) / max(sum(suite.seconds.values()), 1e-9)
-    return sorted(files) if is_slow(suite) and share <= MOST_SHARE and len(left) >= least + len(ids) else None
+    left = sum(file_of(test) in files for test in suite.seconds)
+    return sorted(files) if share_of(suite, files) <= MOST_SHARE and left >= least + len(ids) else None
+
+
+def share_of(suite: Suite, files: Collection[str]) -> float:
+    """The share of a suite's seconds that the tests of some files take."""
+    own = sum(seconds for test, seconds in suite.seconds.items() if file_of(test) in files)
+    return own / max(sum(suite.seconds.values()), 1e-9)
 
 
 class NearFirst:

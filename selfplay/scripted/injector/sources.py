@@ -15,9 +15,9 @@ from selfplay.believable.product import is_own
 from selfplay.patches import is_test_file
 from selfplay.plain_text import text_below
 from selfplay.scripted.edits.cuts import LONGEST_LINE, MOST_LINES
-from selfplay.syntax import GRAMMARS, Source, grammar_of, parse
+from selfplay.syntax import Source, grammar_of, parse
 from selfplay.syntax.grammar import language_of, walk
-from selfplay.syntax.imports import imported, loading, resolved
+from selfplay.syntax.imports import imported, loading, resolved, turned
 from selfplay.syntax.source import Function, Unreadable, first_line, last_line, statements
 
 MOST_SOURCE, MOST_FILES = 400_000, 2000
@@ -67,15 +67,15 @@ class Sources:
     def tests_loading(self, paths: Collection[str]) -> frozenset[str]:
         """The test files that import one of these files, be it through others: those that name it by relative paths. A
         language whose files do not name each other has none."""
-        return frozenset(path for path in loading(paths, self._loads) if is_test_file(path))
+        return frozenset(path for path in loading(paths, self._loaded_by) if is_test_file(path))
 
     @cached_property
-    def _loads(self) -> dict[str, set[str]]:
-        """File -> the files of the tree that it imports."""
-        return {
-            path: {to for name in found if (to := resolved(path, name, self.texts)) is not None}
-            for path, found in self._parsed.imports.items()
-        }
+    def _loaded_by(self) -> dict[str, list[str]]:
+        """File -> the files of the tree that import it."""
+        found = self._parsed.imports
+        return turned(
+            {path: {to for name in names if (to := resolved(path, name, self.texts))} for path, names in found.items()}
+        )
 
     def source(self, path: str) -> Source:
         """The tree of a file. Raises `Unreadable`."""
@@ -161,8 +161,3 @@ def _is_written(name: str) -> bool:
 def _text(tree: Path, path: str) -> str | None:
     text = text_below(tree, path, MOST_SOURCE)
     return None if text is None or "\r" in text.replace("\r\n", "\n") else text
-
-
-def suffixes(language: str) -> list[str]:
-    """The file name suffixes of a language."""
-    return sorted(suffix for one in GRAMMARS.values() if one.family == language for suffix in one.suffixes)

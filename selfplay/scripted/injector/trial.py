@@ -21,6 +21,7 @@ from selfplay.scripted.edits.cuts import PlantedChange
 from selfplay.scripted.injector import steps
 from selfplay.scripted.injector.attempt_loop import NOT_ALONE, NOT_HIDDEN, NOTHING, TOO_FEW, TOO_MANY, until_submitted
 from selfplay.scripted.injector.past_planner import PastPlanner
+from selfplay.scripted.injector.slow_suites import share_of
 from selfplay.scripted.injector.sources import Sources
 from selfplay.scripted.injector.submit import hand_in
 from selfplay.scripted.injector.tree_planner import TreePlanner
@@ -112,8 +113,7 @@ class _PlantingTrial:
         if suite.wall_seconds <= SLOW_SECONDS:
             return None
         files = self.sources.tests_loading({change.path for change in changes}) & {*suite.files}
-        share = sum(seconds for test, seconds in suite.seconds.items() if file_of(test) in files)
-        return sorted(files) if files and share <= MOST_LOADING * sum(suite.seconds.values()) else None
+        return sorted(files) if files and share_of(suite, files) <= MOST_LOADING else None
 
     def _seen(self, changes: Sequence[PlantedChange]) -> Script[tuple[PlantedChange, ...]]:
         """The changes of which each alone fails a test that none of the others does (check 7)."""
