@@ -54,8 +54,7 @@ def _record_audit(pool: Curriculum, bug: str, audit: Audit | str, say: Say) -> N
     pool.attempts.record_audit(bug, audit)
     if audit.state is AuditState.NOT_AUDITABLE:
         say(f"{bug} cannot be audited: {audit.reason}")
-    if audit.state is AuditState.LEAKS:
-        worst = max(audit.findings, key=lambda finding: (finding.share, ".git" not in finding.where))
+    if worst := audit.worst:
         say(f"{bug} is left out: {worst.where} gives {worst.share:.0%} of the answer away")
 
 

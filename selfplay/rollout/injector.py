@@ -12,9 +12,13 @@ from selfplay.artifact import Artifact, ArtifactError
 from selfplay.believable import NAME, BelievableRules, faults_of_diff
 from selfplay.curriculum.records import DUPLICATE
 from selfplay.errors import SelfplayError
+from selfplay.oracle.leak_audit.audit import audit_task
 from selfplay.oracle.originals import original_texts
+from selfplay.oracle.task import Task
+from selfplay.oracle.world import solver_world
 from selfplay.plain_text import shown
 from selfplay.repository import Suite
+from selfplay.repository.copies import CopiesOnce
 from selfplay.roles.injector import INJECTOR
 from selfplay.roles.injector.collect import collect
 from selfplay.roles.injector.seeds import seed_location
@@ -23,12 +27,14 @@ from selfplay.rollout.bug_record import Origin, bug_of, tree_key
 from selfplay.rollout.players import Player
 from selfplay.rollout.playing import play_role
 from selfplay.rollout.rollout import InjectorKey, InjectorOutcome, InjectorRollout, Rollout
-from selfplay.sandbox import Backend, Limits, Sandbox
+from selfplay.sandbox import Backend, Limits, Sandbox, SandboxError
 from selfplay.sandbox.admission import SandboxPool
 from selfplay.sandbox.workers import Workers
 from selfplay.validators import validate
 from selfplay.workbench import RunCache, Workbench
 
+LEAKS = "leaks"
+"""The name under which a bug is counted whose world leaks the answer."""
 FEW = 5
 """How many faults of a bug are listed."""
 Mix = Literal["removal", "history", "direct", "feature", "mix"]
@@ -53,6 +59,7 @@ class InjectorRun:
     `group`: how many consecutive episodes get one prompt (strategy and seed location); only their sampling differs.
     `is_known`: whether the pool already has a bug with this key of its tree or task; such an artifact is a duplicate,
     even if all checks pass. `rules`: the believability rules for valid bugs; None for only the checks, as in the paper.
+    `copies`: other copies of the project among its packages; if there are any, a bug whose world leaks is invalid.
     """
 
     repository: str
@@ -65,6 +72,7 @@ class InjectorRun:
     is_known: Callable[[str], bool] = lambda key: False
     group: int = 1
     rules: BelievableRules | None = None
+    copies: CopiesOnce = field(default_factory=CopiesOnce)
     limits: Limits = field(default_factory=Limits)
     cache: RunCache = field(default_factory=RunCache)
 
@@ -152,6 +160,8 @@ def _checked(
     bench = Workbench(
         backend, run.origin.prepared.world(), artifact, time_limit=seconds, limits=run.limits, shared=run.cache
     )
+    if leak := _leak(run, backend, artifact):
+        return InjectorOutcome("invalid", leak, 0.0, failed_check=LEAKS)
     validation = validate(artifact, bench, run.origin.thresholds)
     spent = InjectorOutcome(
         "invalid", validation.reason, 0.0, suite_runs=validation.runs, validation_seconds=validation.seconds
@@ -171,6 +181,21 @@ def _checked(
         changed_lines=sum(section.added + section.removed for section in sections),
         fail_to_pass=len(validation.fail_to_pass),
     )
+
+
+def _leak(run: InjectorRun, backend: Backend, artifact: Artifact) -> str:
+    """What gives the answer away in the world of a bug's solver; empty without other copies of the project, and for an
+    artifact that makes no world, which the checks report. Raises `SandboxError`."""
+    prepared = run.origin.prepared
+    if not run.copies.of(prepared, backend).places:
+        return ""
+    try:
+        found = audit_task(backend, Task(solver_world(prepared), artifact)).worst
+    except SandboxError:
+        raise
+    except SelfplayError:
+        return ""
+    return f"{LEAKS}: {shown(found.where)} gives {found.share:.0%} of the answer away" if found else ""
 
 
 def _faults(run: InjectorRun, artifact: Artifact) -> tuple[str, ...]:

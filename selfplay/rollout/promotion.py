@@ -77,8 +77,8 @@ def _promotion(
         raise
     except SelfplayError as error:
         return replace(nothing, status=f"no world: {error.message}")
-    if audited.state is AuditState.LEAKS:
-        return replace(nothing, status=f"leaks: {audited.findings[0].where}", tree_hash=tree_hash)
+    if audited.worst:
+        return replace(nothing, status=f"leaks: {audited.worst.where}", tree_hash=tree_hash)
     if audited.state is AuditState.NOT_AUDITABLE and not unauditable:
         return replace(nothing, status=f"not auditable: {audited.reason}", tree_hash=tree_hash)
     measured = measure_second_order(_bench(ready, prepared, backend), ready.bug, attempt.diff)

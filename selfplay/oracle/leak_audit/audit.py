@@ -73,6 +73,11 @@ class Audit:
         return AuditState.NOT_AUDITABLE if self.reason else AuditState.CLEAN
 
     @property
+    def worst(self) -> Finding | None:
+        """The finding that gives most away, files before git objects; None without one."""
+        return max(self.findings, key=lambda finding: (finding.share, ".git" not in finding.where), default=None)
+
+    @property
     def clean(self) -> bool:
         return self.state is AuditState.CLEAN
 

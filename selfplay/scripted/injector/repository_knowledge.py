@@ -1,7 +1,10 @@
 """What the scripted injector learns about a repository before its first episode, by language."""
 
+from dataclasses import replace
+
 from selfplay.formatting import Say, count, shortened
 from selfplay.repository import Prepared, Suite
+from selfplay.repository.copies import copies_of
 from selfplay.sandbox import Backend
 from selfplay.scripted.injector.sources import Sources, read_sources
 from selfplay.scripted.injector.survey import Survey, survey_of
@@ -18,9 +21,12 @@ def known_of(
     say: Say = lambda line: None,
 ) -> Survey | Sources:
     """The survey of a Python repository; the sources of another. Raises as `survey_of`."""
+    copies = copies_of(prepared, backend)
+    if copies.places:
+        say(f"{copies.places[0]!a} seems to be another copy of the project: what it tells is no bug")
     if prepared.language == "python":
-        return survey_of(prepared, suite, backend, say=say)
-    sources = read_sources(prepared.tree, prepared.language)
+        return replace(survey_of(prepared, suite, backend, say=say), copies=copies)
+    sources = replace(read_sources(prepared.tree, prepared.language), copies=copies)
     if sources.unparsed:
         path, why = min(sources.unparsed.items())
         files = count(len(sources.unparsed), "file of code or tests", "files of code or tests")

@@ -17,6 +17,7 @@ from selfplay.scripted import tools
 from selfplay.scripted.edits.cuts import PlantedChange
 from selfplay.scripted.injector import steps
 from selfplay.scripted.injector.attempt_loop import NOT_ALONE, NOT_HIDDEN, NOTHING, TOO_FEW, TOO_MANY, until_submitted
+from selfplay.scripted.injector.elsewhere import new_only
 from selfplay.scripted.injector.function_planner import FunctionPlanner
 from selfplay.scripted.injector.history_planner import HistoryPlanner
 from selfplay.scripted.injector.impossible import impossible
@@ -70,7 +71,7 @@ class _ScriptedInjection:
         self.task, self.survey, self.rng, self.planner = task, survey, rng, planner
         self.usable = frozenset(task.suite.seconds)
         self.most = max(task.min_failing_tests, MOST_FAILING)
-        self.proposals = NearFirst(planner.propose, self._are_distant)
+        self.proposals = NearFirst(new_only(planner.propose, survey.copies), self._are_distant)
 
     def play(self) -> Script[None]:
         """Try until a bug is submitted. Raises `Stuck` with the reasons when none could be."""

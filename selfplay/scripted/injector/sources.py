@@ -6,7 +6,7 @@ functions that tests name are tried first.
 
 import os
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import NamedTuple
@@ -14,6 +14,7 @@ from typing import NamedTuple
 from selfplay.believable.product import is_own
 from selfplay.patches import is_test_file
 from selfplay.plain_text import text_below
+from selfplay.repository.copies import Copies
 from selfplay.scripted.edits.cuts import LONGEST_LINE, MOST_LINES
 from selfplay.syntax import Source, grammar_of, parse
 from selfplay.syntax.grammar import language_of, walk
@@ -49,10 +50,11 @@ class _Parsed(NamedTuple):
 
 @dataclass(frozen=True)
 class Sources:
-    """The sources of a repository, path -> text."""
+    """The sources of a repository, path -> text. `copies`: of the project, among its packages."""
 
     language: str
     texts: Mapping[str, str]
+    copies: Copies = field(default_factory=Copies)
 
     @property
     def places(self) -> tuple[SourcePlace, ...]:

@@ -7,7 +7,7 @@ It is made once per repository by running its suite under coverage (`traced.py`)
 import ast
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from selfplay.patches import is_test_file
 from selfplay.patches.lines import split_lines
 from selfplay.plain_text import text_below
 from selfplay.repository import Prepared, Suite
+from selfplay.repository.copies import Copies
 from selfplay.sandbox import Backend
 from selfplay.scripted.edits.cuts import Cut, is_of_moderate_size, trees_of
 from selfplay.scripted.edits.names import Function, outermost_functions
@@ -46,7 +47,7 @@ class Survey:
 
     `texts`: path -> source of code and test files that ran. `reached`: path -> line -> numbers of the `tests` that run
     it. `changed`: Python files that past commits changed. `installed`: packages of the tree that its tests import from
-    somewhere else.
+    somewhere else. `copies`: of the project, among its packages.
     """
 
     tests: tuple[str, ...]
@@ -54,6 +55,7 @@ class Survey:
     reached: Mapping[str, Mapping[int, frozenset[int]]]
     changed: frozenset[str] = frozenset()
     installed: tuple[str, ...] = ()
+    copies: Copies = field(default_factory=Copies)
 
     @cached_property
     def trees(self) -> dict[str, ast.Module]:

@@ -20,6 +20,7 @@ from selfplay.scripted import tools
 from selfplay.scripted.edits.cuts import PlantedChange
 from selfplay.scripted.injector import steps
 from selfplay.scripted.injector.attempt_loop import NOT_ALONE, NOT_HIDDEN, NOTHING, TOO_FEW, TOO_MANY, until_submitted
+from selfplay.scripted.injector.elsewhere import new_only
 from selfplay.scripted.injector.past_planner import PastPlanner
 from selfplay.scripted.injector.slow_suites import share_of
 from selfplay.scripted.injector.sources import Sources
@@ -69,13 +70,14 @@ def trial_episode(task: InjectorTask, sources: Sources) -> Script[None]:
 
 class _PlantingTrial:
     def __init__(self, task: InjectorTask, sources: Sources, rng: random.Random, planner: TrialPlanner) -> None:
-        self.task, self.sources, self.rng, self.planner = task, sources, rng, planner
+        self.task, self.sources, self.rng = task, sources, rng
+        self.propose = new_only(planner.propose, sources.copies)
         self.usable = frozenset(task.suite.seconds)
         self.most = max(task.min_failing_tests, min(MOST_FAILING, int(len(self.usable) * MOST_SHARE)))
 
     def submitted(self) -> Script[str]:
         """Submit one bug; otherwise restore the repository and return why."""
-        changes = yield from self.planner.propose()
+        changes = yield from self.propose()
         if not changes:
             return NOTHING
         if len(changes) > 1:

@@ -1,0 +1,79 @@
+"""Other copies of a project among its packages, found in real sandboxes."""
+
+import zlib
+from pathlib import Path
+
+import pytest
+from repository_fixtures import write
+
+from selfplay.repository import Prepared
+from selfplay.repository.copies import Copies, CopiesOnce, copies_of
+from selfplay.sandbox import Backend, Mount
+
+CODE = "".join(f"def step_{n}(value):\n    return value + {n}\n" for n in range(10))
+OTHER = "".join(f"def other_{n}(value):\n    return value - {n}\n" for n in range(10))
+
+
+def project(tmp_path: Path, tree: dict[str, str], packages: dict[str, str]) -> Prepared:
+    write(tmp_path / "tree", tree)
+    write(tmp_path / "packages", packages)
+    mounts = (Mount(tmp_path / "packages", "/packages/node_modules"),)
+    return Prepared("s", "r", "c", "t", "python", tmp_path / "tree", tmp_path / "history", mounts)
+
+
+@pytest.mark.parametrize(
+    ("tree", "packages", "places"),
+    [
+        ({"src/shop/__init__.py": "", "src/shop/a.py": CODE}, {"pip/_vendor/shop/a.py": OTHER}, ["pip/_vendor/shop"]),
+        ({"shop/__init__.py": "", "shop/a.py": CODE, "shop/b.py": ""}, {"x/shop/c.py": CODE}, []),  # other files
+        ({"shop.py": CODE}, {"vendored/shop.py": CODE + OTHER[:90]}, ["vendored/shop.py"]),
+        ({"shop.py": CODE}, {"vendored/shop.py": OTHER}, []),  # another module of this name
+        ({"shop/__init__.py": CODE}, {"x/shop/__init__.py": CODE}, ["x/shop/__init__.py"]),
+        ({"package.json": '{"name": "@a/shop"}'}, {"@a/shop/package.json": "{}", "@a/shop/i.js": CODE}, ["@a/shop"]),
+        ({"package.json": '{"name": "shop"}'}, {"@a/shop/package.json": "{}"}, []),
+        ({"package.json": '{"name": 5}'}, {"5/package.json": "{}"}, []),
+        ({"package.json": "[" * 90_000}, {"a/package.json": "{}"}, []),
+    ],
+)
+def test_copies_are_found_by_name_and_content(
+    tree: dict[str, str], packages: dict[str, str], places: list[str], backend: Backend, tmp_path: Path
+) -> None:
+    found = copies_of(project(tmp_path, tree, packages), backend)
+    assert found.places == tuple(f"/packages/node_modules/{place}" for place in places)
+
+
+def test_links_to_the_tree_are_no_copies(backend: Backend, tmp_path: Path) -> None:
+    made = project(tmp_path, {"package.json": '{"name": "shop"}', "shop.py": CODE}, {"x/y": ""})
+    (tmp_path / "packages/shop").symlink_to("/testbed")
+    (tmp_path / "packages/x/shop.py").symlink_to("/testbed/shop.py")
+    assert copies_of(made, backend) == Copies()
+
+
+def test_a_copy_tells_its_lines(backend: Backend, tmp_path: Path) -> None:
+    found = copies_of(project(tmp_path, {"shop.py": CODE}, {"shop.py": CODE, "more.py": OTHER}), backend)
+    lines = CODE.splitlines()
+    assert found.lines == {zlib.crc32(line.strip().encode()) for line in lines}
+    assert found.share([*lines, "", "  }"]) == 1  # short lines tell nothing
+    assert found.share([lines[0], *OTHER.splitlines()[:3]]) == 0.25
+    assert found.share(["\udcff" * 9]) == found.share([]) == 0
+
+
+def test_names_that_are_no_text_end_no_run(backend: Backend, tmp_path: Path) -> None:
+    made = project(tmp_path, {"shop.py": CODE}, {"shop.py": ""})
+    odd = tmp_path / "packages" / "\udcff"
+    odd.mkdir()
+    (odd / "shop.py").write_text(CODE)
+    assert copies_of(made, backend).places == ("/packages/node_modules/\\xff/shop.py",)
+
+
+def test_packages_that_cannot_be_looked_through_count_as_a_copy(
+    backend: Backend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("selfplay.repository.copies.LOOK_SECONDS", 0.001)
+    made = project(tmp_path, {"shop.py": CODE}, {"shop.py": ""})
+    assert copies_of(made, backend) == Copies(("/packages/node_modules",))
+
+
+def test_copies_are_looked_for_once(backend: Backend, tmp_path: Path) -> None:
+    made, once = project(tmp_path, {"shop.py": CODE}, {"shop.py": CODE}), CopiesOnce()
+    assert once.of(made, backend) is once.of(made, backend)
