@@ -6,13 +6,16 @@ from http.server import ThreadingHTTPServer
 from socket import SHUT_RDWR, socket
 from typing import Any
 
-MOST_OPEN, STACK = 32, 1 << 20
-"""Connections at once, and bytes of each one's stack, since the process's memory may be limited."""
+MOST_OPEN, MOST_THREADS, STACK = 32, 64, 1 << 20
+"""Connections at once, the threads that serve them or still work for one that ended, and bytes of each one's stack,
+since the process's memory may be limited."""
+WAIT = 5.0
+"""Seconds that a connection waits for a thread; others wait behind it."""
 
 
 class LocalServer(ThreadingHTTPServer):
     """A daemon thread for each connection; of more than `MOST_OPEN` the oldest ends, so that silent ones keep nobody
-    out. Those that were `admitted` are not counted."""
+    out. Those that were `admitted` are not counted. What `MOST_THREADS` others work on comes first."""
 
     daemon_threads = True
     request_queue_size = 128
@@ -20,6 +23,7 @@ class LocalServer(ThreadingHTTPServer):
     def __init__(self, *rest: Any) -> None:
         self._open: list[socket] = []
         self._lock = threading.Lock()
+        self._room = threading.BoundedSemaphore(MOST_THREADS)
         super().__init__(*rest)
 
     def process_request(self, request: Any, client_address: Any) -> None:
@@ -29,11 +33,23 @@ class LocalServer(ThreadingHTTPServer):
         if oldest is not None:
             with suppress(OSError):  # it ended by itself
                 oldest.shutdown(SHUT_RDWR)
+        if not self._room.acquire(timeout=WAIT):
+            self.shutdown_request(request)
+            return
         before = threading.stack_size(STACK)
         try:
             super().process_request(request, client_address)
+        except RuntimeError:  # no thread could be started
+            self._room.release()
+            self.shutdown_request(request)
         finally:
             threading.stack_size(before)
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self._room.release()
 
     def admitted(self, request: socket) -> None:
         """Let this connection stay, however many come after it."""

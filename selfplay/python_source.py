@@ -35,7 +35,7 @@ _NUMBER = re.compile(rf"(?<!\w)0[xXoObB][\da-fA-F_]{{{MOST_DIGITS // 4}}}")
 MOST_FIELDS = 2_000_000_000
 """The most braces times characters beside f-strings: CPython 3.11 walks the whole text of one before each of its
 fields, some four billion characters a second."""
-MOST_BOUND = 10_000_000
+MOST_BOUND = 1_000_000
 """The most names that the compiler copies for inner scopes: each gets all that the scopes around it bind."""
 MOST_DEPTH, SPARE_DEPTH = 40, 400_000
 """How deep the nodes of a tree may be on average, each `elif` as deep as its `if`, and what the sum of their depths may

@@ -20,7 +20,7 @@ Process = subprocess.Popen[bytes]
 Completed = subprocess.CompletedProcess[bytes]
 PYTHON = (sys.executable, "-P")
 """This interpreter, without the current folder on its path."""
-PIPE = subprocess.PIPE
+PIPE, NOWHERE = subprocess.PIPE, subprocess.DEVNULL
 Stream = int | IO[bytes] | None
 Word = str | os.PathLike[str]
 

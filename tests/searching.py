@@ -21,5 +21,5 @@ SEARCH = program()
 
 def search(wanted: Needles, seconds: float = 60.0, size: int = 1 << 30) -> Any:
     """A search for these needles, with a budget of its own."""
-    given = {**json.loads(json.dumps(wanted.to_json())), "least": [SHARE, INSTALLED_SHARE]}
+    given = {**json.loads(json.dumps(wanted.to_json())), "least": [SHARE, INSTALLED_SHARE], "copies": []}
     return SEARCH.Search(given, ("/installed/",), SEARCH.Bounds(seconds, size))

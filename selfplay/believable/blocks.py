@@ -4,16 +4,26 @@ import ast
 from collections.abc import Iterator
 from functools import lru_cache
 
-from selfplay.python_source import syntax_tree
+from selfplay.python_source import HeavySource, syntax_tree
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 FIELDS = ("body", "orelse", "finalbody", "handlers", "cases")
+MOST_LEVELS = 300
+"""Of statements inside each other, each `elif` inside its `if`: what follows the paths of a function calls itself twice
+for each. Python allows a hundred levels of indentation."""
 
 
 @lru_cache(maxsize=16)
 def parsed(text: str) -> ast.Module:
-    """The syntax tree, which callers must not change. Raises what `syntax_tree` raises."""
+    """The syntax tree, which callers must not change. Raises what `syntax_tree` raises, `HeavySource` also for more
+    than `MOST_LEVELS` of statements."""
     tree: ast.Module = syntax_tree(text)
+    level, waiting = 0, list[ast.AST]([tree])
+    while waiting:
+        waiting = [child for node in waiting for child in _inside(node)]
+        level += 1
+    if level > MOST_LEVELS:
+        raise HeavySource(f"its statements are nested more than {MOST_LEVELS} levels deep, with each elif in its if")
     return tree
 
 
@@ -23,11 +33,17 @@ def statements(tree: ast.AST) -> Iterator[tuple[str, ast.AST]]:
     while waiting:
         where, node = waiting.pop()
         inner = f"{where}{node.name}." if isinstance(node, Function | ast.ClassDef) else where
-        for field in FIELDS:
-            for child in getattr(node, field, None) or ():
-                if isinstance(child, ast.stmt | ast.excepthandler | ast.match_case):
-                    yield inner, child
-                    waiting.append((inner, child))
+        for child in _inside(node):
+            yield inner, child
+            waiting.append((inner, child))
+
+
+def _inside(node: ast.AST) -> Iterator[ast.AST]:
+    """The statements, handlers and cases directly inside one."""
+    for field in FIELDS:
+        for child in getattr(node, field, None) or ():
+            if isinstance(child, ast.stmt | ast.excepthandler | ast.match_case):
+                yield child
 
 
 def is_bound(node: ast.AST) -> bool:

@@ -83,12 +83,24 @@ def _unread(function: symtable.SymbolTable) -> Iterator[symtable.Symbol]:
     read = {s.get_name() for s in function.get_symbols() if s.is_referenced()}
     if read & {"locals", "vars", "eval", "exec"}:
         return  # its code may read any of its names dynamically
-    inside = {s.get_name() for _, scope in _scopes(function, "") for s in scope.get_symbols() if s.is_free()}
+    inside = _read_inside(function)
     for symbol in function.get_symbols():
         local = symbol.is_local() and not symbol.is_parameter() and _binds(symbol)
         name = symbol.get_name()
         if local and not symbol.is_referenced() and name not in inside and not name.startswith("_"):
             yield symbol
+
+
+def _read_inside(function: symtable.SymbolTable) -> set[str]:
+    """The names that scopes inside a function take from it or from around it. A function's own table names what those
+    inside it take; a class's names only some of it."""
+    waiting, found = [*function.get_children()], set[str]()
+    while waiting:
+        scope = waiting.pop()
+        found |= {symbol.get_name() for symbol in scope.get_symbols() if symbol.is_free()}
+        if scope.get_type() != "function":
+            waiting += scope.get_children()
+    return found
 
 
 def _exported(tree: ast.Module) -> frozenset[str]:

@@ -14,6 +14,7 @@ from selfplay.believable.product import is_generated, is_product
 from selfplay.believable.stubs import stubs
 from selfplay.believable.unbound import maybe_unbound
 from selfplay.patches.applied import applied
+from selfplay.python_source import HeavySource
 from selfplay.syntax import Grammar, grammar_of, shapes
 from selfplay.syntax.bounded import TooCostly, Unreadable
 from selfplay.syntax.names import names
@@ -79,10 +80,15 @@ def _of_file(rules: BelievableRules, path: str, before: str, after: str | None) 
 
 
 def _of_python(rules: BelievableRules, before: str, after: str) -> Iterator[str]:
-    was, now = loose_ends(before), loose_ends(after)
+    was, was_unbound = loose_ends(before), maybe_unbound(before)
+    try:
+        now, unbound = loose_ends(after), maybe_unbound(after) - was_unbound
+    except HeavySource as error:
+        if rules.names:
+            yield f"cannot be checked: {error}"
+        return
     if rules.names:
         yield from (f"{name} is not defined" for name in sorted(now.undefined - was.undefined))
-        unbound = maybe_unbound(after) - maybe_unbound(before)
         yield from (f"the local {name} may be read before it is bound" for name in sorted(unbound))
     if rules.unused:
         yield from (f"the import {name} is not used" for name in sorted(now.unused - was.unused))

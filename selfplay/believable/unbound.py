@@ -11,14 +11,17 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from selfplay.believable.blocks import Function, parsed, statements
+from selfplay.python_source import HeavySource
 
 _COMPREHENSION = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+MOST_LOCALS = 10_000
+"""Of a function: as many numbers of as many bits are held."""
 _DEFINITION = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 @lru_cache(maxsize=64)
 def maybe_unbound(text: str) -> frozenset[str]:
-    """The dotted names of such locals. Raises what `syntax_tree` raises."""
+    """The dotted names of such locals. Raises what `parsed` raises, and `HeavySource` for a function of too many."""
     return frozenset(
         f"{where}{node.name}.{name}"
         for where, node in statements(parsed(text))
@@ -38,6 +41,8 @@ class _Paths:
                 elsewhere |= {*node.names}
             bound |= dict.fromkeys(_bound(node))
         names = [name for name in bound if name not in given | elsewhere]
+        if len(names) > MOST_LOCALS:
+            raise HeavySource(f"a function has more than {MOST_LOCALS} locals")
         self._bits = {name: 1 << at for at, name in enumerate(names)}
         self._never = (1 << len(names)) - 1  # what no path reaches has everything
         self._breaks: list[int] = []

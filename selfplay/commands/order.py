@@ -9,7 +9,7 @@ from selfplay.believable import BelievableRules
 from selfplay.commands.ranges import refuse_outside
 from selfplay.formatting import listed
 from selfplay.repository.errors import RepositoryError
-from selfplay.repository.fetching.source import PathSource, parse_source
+from selfplay.repository.fetching.source import PathSource, parse_source, refuse_credentials_in
 from selfplay.repository.network.hosts import host_names
 from selfplay.repository.suites.runners import calling
 from selfplay.rollout.injector import Mix
@@ -29,7 +29,7 @@ class Order:
     from the failed ones, at most `per_parent` per bug. `public_share`: the share of F2P that solvers are shown.
     `allow_hosts`: hosts that builds may reach besides the package indexes. `believable`: whether valid bugs must also
     keep the rules of `selfplay.believable`; None: only scripts' bugs (the paper has no such rules). Raises
-    `RolloutError` for a number outside of its range.
+    `RolloutError` for a number outside of its range, `SourceError` for a password in a command.
     """
 
     source: str
@@ -55,6 +55,8 @@ class Order:
 
     def __post_init__(self) -> None:
         refuse_outside(self)
+        for option, given in (("--setup", self.setup), ("--test", self.test)):
+            refuse_credentials_in(given or "", option)
 
     @property
     def rules(self) -> BelievableRules | None:

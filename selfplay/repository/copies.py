@@ -6,13 +6,14 @@ search each world then, without a copy, would cost more than most suites.)
 """
 
 import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from threading import Lock
 
 from selfplay.plain_text import encode
 from selfplay.repository import inside
 from selfplay.repository.prepared import Prepared
-from selfplay.sandbox import WORKDIR, Backend
+from selfplay.sandbox import WORKDIR, Backend, Sandbox
 from selfplay.sandbox.kill_detection import unless_killed
 from selfplay.untrusted_json import AnswerError, answer
 
@@ -36,20 +37,25 @@ class Copies:
 
 
 def copies_of(prepared: Prepared, backend: Backend) -> Copies:
-    """The copies of a prepared project; if its packages cannot be looked through, all of them count as one. Raises
-    `SandboxError`."""
+    """The copies of a prepared project. Raises `SandboxError`."""
     packages = tuple(mount.target for mount in prepared.mounts)
     if not packages:
         return Copies()
     with backend.open(prepared.world()) as sandbox:
-        command = [backend.python, "-I", "-S", "-c", inside.text("copies.py"), WORKDIR, *packages]
-        done = sandbox.run(command, timeout=LOOK_SECONDS, env=sandbox.own_env)
+        return copies_in(sandbox, backend.python, packages)
+
+
+def copies_in(sandbox: Sandbox, python: str, packages: Sequence[str]) -> Copies:
+    """The copies of the project of an open sandbox among these folders, by the sandbox's own `python`; if they cannot
+    be looked through, all of them count as one. Raises `SandboxError`."""
+    command = [python, "-I", "-S", "-c", inside.text("copies.py"), WORKDIR, *packages]
+    done = sandbox.run(command, timeout=LOOK_SECONDS, env=sandbox.own_env)
     unless_killed(done, "the look for copies of the project")
     try:
         found = answer(_Found, done.stdout) if done.exit_code == 0 and not done.timed_out else None
     except AnswerError:
         found = None
-    return Copies(tuple(found.places), frozenset(found.lines)) if found else Copies(packages)
+    return Copies(tuple(found.places), frozenset(found.lines)) if found else Copies(tuple(packages))
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from tree_sitter import Node
 from selfplay.syntax.bounded import Unreadable as Unreadable
 from selfplay.syntax.bounded import tree_of
 from selfplay.syntax.grammar import GRAMMARS, Grammar, walk
+from selfplay.syntax.trial_parse import try_to_parse
 
 _LOCK = threading.Lock()
 MOST_NAME = 300
@@ -99,9 +100,11 @@ class Source:
 
 @lru_cache(maxsize=64)
 def parse(language: str, text: str) -> Source:
-    """The tree of a text. Raises `Unreadable` for a syntax error, and for what no one can parse in linear time."""
+    """The tree of a text. Raises `Unreadable` for a syntax error, and for what no one can parse in linear time, or in
+    little memory."""
     grammar = GRAMMARS[language]
     data = text.encode("utf-8", "surrogateescape")
+    try_to_parse(language, data)
     with _LOCK:
         root = tree_of(grammar.parser, data, language).root_node
     return Source(grammar, data, root)

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from selfplay.believable import BelievableRules, faults, faults_of_diff
+from selfplay.believable.names import loose_ends
 
 BEFORE = """
 import os
@@ -144,3 +145,43 @@ def test_the_faults_of_a_diff_are_those_of_the_files_it_makes() -> None:
     )
     texts = {"a.py": "x = 1\nz = 2\n", "b.py": "x = 1\n"}
     assert faults_of_diff(BelievableRules(), diff, texts.get) == ("a.py: y is not defined",)
+
+
+def chain(elifs: int) -> str:
+    return "def f(a):\n    if a == 0:\n        return 0\n" + "".join(
+        f"    elif a == {n}:\n        return {n}\n" for n in range(elifs)
+    )
+
+
+WIDE = "def f():\n    " + "=".join(f"a{n}" for n in range(20_000)) + "=1\n"
+HEAVY = {
+    chain(400): "its statements are nested more than 300 levels deep, with each elif in its if",
+    WIDE: "a function has more than 10000 locals",
+    WIDE.replace("=1\n", "=1\n    def g():\n" + "".join(f"        def h{n}(): a1\n" for n in range(99))):
+        "its inner scopes are given more than 1000000 names",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", HEAVY)
+def test_a_file_that_a_bug_makes_too_costly_to_check_is_a_fault(text: str) -> None:
+    """One that was too costly before is not checked; a long chain of conditions was an error of ours."""
+    assert faults(BelievableRules(), {"a.py": chain(250)}, {"a.py": text}) == (
+        f"a.py: cannot be checked: {HEAVY[text]}",
+    )
+    assert faults(BelievableRules(), {"a.py": text}, {"a.py": text + "x = y\n"}) == ()
+    assert faults(BelievableRules(), {"a.py": chain(250)}, {"a.py": chain(250) + "x = y\n"}) == (
+        "a.py: y is not defined",
+    )
+
+
+def test_names_of_scopes_inside_others_are_read() -> None:
+    """Also through a class that binds the name itself, and not what an inner function binds for itself."""
+    head = "def f():\n    kept = 1\n"
+    for inner in (
+        "    return lambda: (lambda: kept)\n",
+        "    class C:\n        kept = 2\n        def m(self): return kept\n    return C\n",
+        "    class C:\n        class D:\n            def m(self): return [kept for _ in C]\n    return C\n",
+    ):
+        assert loose_ends(head + inner).dead == frozenset()
+    hidden = "    def g():\n        kept = 2\n        return lambda: kept\n    return g\n"
+    assert loose_ends(head + hidden).dead == {"f.kept"}

@@ -79,10 +79,8 @@ def stands_in(line, data):
 def as_text(name, data):
     """The text without page tags, JSON quoting, and the zeros of UTF-16 and UTF-32."""
     if name.endswith((".html", ".htm", ".xml", ".svg", ".fodt")):
-        text = html.unescape(TAG.sub(b"", BREAK.sub(b"\n", data)).decode("utf-8", "surrogateescape")).replace(
-            "\xa0", " "
-        )
-        data = text.encode("utf-8", "surrogateescape")
+        text = html.unescape(TAG.sub(b"", BREAK.sub(b"\n", data)).decode("utf-8", "surrogateescape"))
+        data = text.replace("\xa0", " ").encode("utf-8", "surrogateescape")
     if name.endswith((".ipynb", ".json")):
         data = data.replace(b'\\"', b'"').replace(b'", "', b"\n")
     if data[:400].count(0) * 5 >= 2 * len(data[:400]) > 0:
@@ -96,6 +94,7 @@ class Search:
     def __init__(self, wanted, installed, bounds):
         self.installed, self.bounds = installed, bounds
         self.least, self.least_installed = wanted["least"]
+        self.copies = tuple(os.fsencode(place) for place in wanted["copies"])
         self.lines = {line.encode("utf-8", "surrogateescape"): index for index, line in enumerate(wanted["lines"])}
         self.forms = {index: turned(line) for line, index in self.lines.items() if len(line) >= LEAST_TURNED}
         self.common, self.partly = set(wanted["common"]), set(wanted["partly"])
@@ -120,7 +119,7 @@ class Search:
     def look(self, where, name, raw, depth=0, steps=0):
         """Search one content, and everything packed or encoded in it."""
         self.bounds.check()
-        installed = where.startswith(self.installed)
+        installed = where.startswith(self.installed) and not os.fsencode(where).startswith(self.copies)
         kind = "document" if os.path.splitext(name)[1].lower() in DOCUMENTS else "file"
         data = as_text(name, raw)
         self.lines_of(where, kind, data, installed)

@@ -3,9 +3,10 @@
 It searches for removed lines, shingles of what was changed (`needles`), and compiled functions. It looks in the tree,
 git objects of every store, nested archives and compressed data (`inside/unpack.py`, `inside/carve.py`), encoded texts
 (`inside/plainer.py`, `inside/decode.py`), parts of split files, the home and temporary folders, and installed packages.
-A place is a finding when it holds a third of the lines, or a third of the shingles; two thirds in an installed package.
-If there are only one or two telling lines, the lines around them must be there too, since any program may contain a
-similar line by chance. If no single place holds enough, all places together are a finding when they hold two thirds.
+A place is a finding when it holds a third of the lines, or a third of the shingles; two thirds in an installed package
+that is no other copy of the project (`repository/copies.py`). If there are only one or two telling lines, the lines
+around them must be there too, since any program may contain a similar line by chance. If no single place holds enough,
+all places together, without installed packages, are a finding when they hold two thirds.
 
 A world is *not auditable* when the bug removed nothing that can be recognised (it changed a comment, or only added a
 file), or when the search did not finish. Such a world does not count as clean: the audit fails closed.
@@ -21,6 +22,7 @@ from selfplay.oracle import inside
 from selfplay.oracle.leak_audit.needles import needles
 from selfplay.oracle.task import Task
 from selfplay.oracle.world import SolverWorld, open_world
+from selfplay.repository.copies import copies_in
 from selfplay.sandbox import WORKDIR, Backend, Limits, SandboxError
 from selfplay.sandbox.kill_detection import unless_killed
 from selfplay.untrusted_json import AnswerError, answer
@@ -97,7 +99,8 @@ def audit(world: SolverWorld) -> Audit:
     if not wanted.telling and not wanted.lines and not wanted.python:
         return Audit(0, (), 0, NOTHING_TO_TELL, removed=world.git)
     mounted = [mount.target for mount in world.task.world.mounts]
-    stdin = json.dumps({**wanted.to_json(), "least": [SHARE, INSTALLED_SHARE]}).encode()
+    copies = copies_in(world.sandbox, world.python, mounted).places
+    stdin = json.dumps({**wanted.to_json(), "least": [SHARE, INSTALLED_SHARE], "copies": copies}).encode()
     command = [world.python, "-I", "-S", "-c", program(), WORKDIR, "/tmp", "/home", *mounted]
     done = world.sandbox.run(command, timeout=SEARCH_SECONDS, stdin=stdin, env=world.env)
     unless_killed(done, "the search for leaks")

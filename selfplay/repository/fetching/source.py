@@ -100,7 +100,17 @@ def _refuse_credentials(text: str) -> None:
     if at and (":" in user or not scheme.lower().endswith("ssh")):
         raise SourceError(
             f"the URL of a source on {host!r} holds a user or a password, and it would be stored with the bugs",
-            "Give them to git instead, for example in ~/.netrc or by `git config credential.helper`.",
+            "Leave out what stands before the @. Git finds them in ~/.netrc or by `git config credential.helper`.",
+        )
+
+
+def refuse_credentials_in(text: str, option: str) -> None:
+    """A command of the user is stored with the bugs as well: no URL in it may hold a user or a password. Raises
+    `SourceError`."""
+    if re.search(r"https?://[^\s/'\"]{1,1000}@", text, re.IGNORECASE):
+        raise SourceError(
+            f"a URL in {option} holds a user or a password, and the command would be stored with the bugs",
+            "Leave out what stands before the @, and give it by a file of the tool, such as ~/.netrc.",
         )
 
 
@@ -137,8 +147,8 @@ def _url(text: str, scheme: str) -> GitSource:
     url = text[4:] if text.lower().startswith("git+") else text
     if "#" in url:
         raise SourceError(f"{text!r}: '#' parts are not supported", "Give the revision as @REV.")
-    if "?" in url and scheme in ("http", "https"):  # it may be a token, which would be stored with the bugs
-        raise SourceError("a source's URL may have no part behind '?'", "Give credentials to git instead.")
+    if re.search(r"[?;]|%3f|%3b", url, re.IGNORECASE) and scheme != "file":  # it may be a token, and would be stored
+        raise SourceError("a source's URL may have no part behind '?' or ';'", "Give credentials to git instead.")
     try:
         parts = urlsplit(url)
     except ValueError as error:

@@ -15,7 +15,7 @@ from report.made_runs import HOSTILE, bug, made_run
 
 from selfplay.commands.report import ReportError, serve_report
 from selfplay.curriculum import Attempt, CurriculumError, open_curriculum
-from selfplay.local_server import MOST_OPEN, LocalServer
+from selfplay.local_server import MOST_OPEN, MOST_THREADS, LocalServer
 from selfplay.report.html.serving import SECONDS
 
 Ask = Callable[..., tuple[int, bytes, dict[str, str]]]
@@ -122,6 +122,22 @@ def test_silent_connections_keep_nobody_out(ask: Ask, server: LocalServer) -> No
             time.sleep(0.01)
         assert 0 < len(answering) <= MOST_OPEN
     assert ask("/news")[0] == 200
+
+
+def test_what_ended_connections_asked_for_takes_no_more_threads(ask: Ask, server: LocalServer, run: Path) -> None:
+    """Each asks for a bug and ends, while another reader holds the run: their threads wait for it."""
+    before, followed = _answering(), server.RequestHandlerClass.args[0]  # type: ignore[attr-defined]
+    head = f"GET /bug/{bug(1).id} HTTP/1.1\r\nHost: 127.0.0.1:{server.server_address[1]}\r\n\r\n"
+    with ExitStack() as stack:
+        with followed._lock:
+            for _ in range(2 * MOST_THREADS):
+                connection = stack.enter_context(socket.create_connection(server.server_address[:2], timeout=60))
+                connection.sendall(f"GET /bug/{bug(1).id} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode())
+            until = time.monotonic() + 10
+            while len(_answering() - before) < MOST_THREADS and time.monotonic() < until:
+                time.sleep(0.01)
+            assert len(_answering() - before) == MOST_THREADS
+        assert ask("/news")[0] == 200
 
 
 def _answering() -> set[threading.Thread]:

@@ -2,6 +2,7 @@ from pathlib import Path
 
 import pytest
 
+from selfplay.commands.order import Order
 from selfplay.repository.errors import SourceError
 from selfplay.repository.fetching.source import GitSource, ImageSource, PathSource, PypiSource, parse_source
 
@@ -64,7 +65,10 @@ def test_a_folder_wins_over_the_scp_form(tmp_path: Path, monkeypatch: pytest.Mon
         (__file__, "is not a folder"),
         ("ext::sh -c id", "remote helpers are not accepted"),
         ("https://[host/repo", "is not a URL"),
-        ("https://host/repo?private_token=S3CRET", "a source's URL may have no part behind '?'"),
+        ("https://host/repo?private_token=S3CRET", "a source's URL may have no part behind"),
+        ("ssh://git@host/repo?private_token=S3CRET", "a source's URL may have no part behind"),
+        ("https://host/repo%3Fprivate_token=S3CRET", "a source's URL may have no part behind"),
+        ("https://host/repo;private_token=S3CRET", "a source's URL may have no part behind"),
         ("ftp://host/repo", "the scheme 'ftp' is not supported"),
         ("https:///repo", "names no host"),
         ("ssh://-oProxyCommand=id/x", "cannot start with '-'"),
@@ -85,3 +89,16 @@ def test_what_is_refused(text: str, message: str) -> None:
 def test_a_name_too_long_to_look_up_is_not_a_source():
     with pytest.raises(SourceError, match="too long"):
         parse_source("a" * 850)
+
+
+@pytest.mark.parametrize(
+    "text", ["pip install -i https://me:S3CRET@h/simple x", "PIP_INDEX_URL='HTTP://S3CRET@h/' make"]
+)
+def test_a_command_with_a_password_is_refused(text: str) -> None:
+    """It would be stored with the bugs, and stand in datasets."""
+    with pytest.raises(SourceError, match=r"^a URL in --setup holds a user or a password") as told:
+        Order("s", Path("o"), setup=text)
+    assert "S3CRET" not in str(told.value)
+    with pytest.raises(SourceError, match="in --test holds"):
+        Order("s", Path("o"), test=text)
+    Order("s", Path("o"), setup="pip install x@https://host/x.whl user@host", test="curl https://host/a@b")
