@@ -132,7 +132,7 @@ def test_what_ended_connections_asked_for_takes_no_more_threads(ask: Ask, server
         with followed._lock:
             for _ in range(2 * MOST_THREADS):
                 connection = stack.enter_context(socket.create_connection(server.server_address[:2], timeout=60))
-                connection.sendall(f"GET /bug/{bug(1).id} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode())
+                connection.sendall(head.encode())
             until = time.monotonic() + 10
             while len(_answering() - before) < MOST_THREADS and time.monotonic() < until:
                 time.sleep(0.01)
