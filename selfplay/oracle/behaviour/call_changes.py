@@ -12,10 +12,13 @@ from selfplay.oracle.behaviour.literals import MODEST, another
 
 EXTREMES: tuple[object, ...] = ("", " ", "é☃\U0001f40d", "a" * 400, 0, -1, 1, 9_999, None, (), 1.5, True, "\ud800")
 BLANKS = ("\t", "\r\n", "\n", "  ", "   ", "\r", "\v", "\xa0", "\0")
+LETTERS = string.ascii_letters + "éÉßñΩωЯяĳ"
+"""Of words in mixed case, and in other scripts."""
 _BLANK = re.compile(r"\s+")
 _WORD = re.compile(r"[^\W\d_]{2,}")
-_ALONE, _MANY = 0.25, 40
-"""How often a text is replaced as a whole by a value that the code asks for, and the most items of a container."""
+_ALONE, _ENDED, _MANY = 0.25, 0.15, 40
+"""How often a text is replaced as a whole by a value that the code asks for, or gets a line end, and the most items of
+a container."""
 Change = Callable[[ast.expr, ast.expr, random.Random], ast.expr | None]
 
 
@@ -77,7 +80,8 @@ def reworded(node: ast.expr, other: ast.expr, chance: random.Random) -> ast.expr
     if not words:
         return None
     chosen = chance.sample(words, chance.randint(1, len(words)))
-    fresh = {word: "".join(chance.choices(string.ascii_lowercase, k=chance.randint(1, 9))) for word in chosen}
+    letters = chance.choice((string.ascii_lowercase, string.ascii_lowercase, LETTERS))
+    fresh = {word: "".join(chance.choices(letters, k=chance.randint(1, 9))) for word in chosen}
     return constant(_WORD.sub(lambda found: fresh.get(found[0], found[0]), value))
 
 
@@ -104,14 +108,16 @@ def turned(node: ast.expr, other: ast.expr, chance: random.Random) -> ast.expr |
 
 
 def spaced(node: ast.expr, other: ast.expr, chance: random.Random) -> ast.expr | None:
-    """A text with other white space, in one place or wherever it has any; a number between two whole ones, where
-    tests pass such numbers."""
+    """A text with other white space, in one place or wherever it has any, or with a line end behind it; a number
+    between two whole ones, where tests pass such numbers."""
     value, blank = value_of(node), chance.choice(BLANKS)
     if isinstance(value, int | float) and isinstance(value_of(other), float) and abs(value) < MODEST:
         return constant(int(value) + chance.choice((0.5, -0.5)))
     if not isinstance(value, str):
         return None
     found = list(_BLANK.finditer(value))
+    if chance.random() < _ENDED:
+        return constant(value + "\n")
     if not found:
         at = chance.randrange(len(value) + 1)
         return constant(value[:at] + blank + value[at:])

@@ -52,7 +52,7 @@ class Additions:
     each (`mutation_score.py`): those that are `unusual` do not where they refuse their input. `names`: of what mutants
     ask for. `refusing`: whether those that are `unusual` count where the program itself refuses its input. `loading`:
     whether one that no call shows may be shown by what the program does while it is loaded, where no mutant is
-    chosen."""
+    chosen. `clock`: whether a call that asks for the time of day has no answer."""
 
     marks: bool = False
     mutants: tuple[int, ...] = ()
@@ -60,6 +60,7 @@ class Additions:
     unusual: frozenset[str] = frozenset()
     refusing: bool = True
     loading: bool = True
+    clock: bool = False
 
 
 NOTHING = Additions()
@@ -106,7 +107,8 @@ class Caller:
         key, record = secrets.token_hex(32), f"/tmp/tmp{secrets.token_hex(4)}"
         order = {**self._order(calls, place, names), "record": record, "own": [*OWN, record], "again": again,
                  "marked": planted.marks, "mutants": planted.mutants, "unusual": sorted(planted.unusual),
-                 "schema": planted.names, "loading": planted.loading, "refusing": planted.refusing}  # fmt: skip
+                 "schema": planted.names, "loading": planted.loading, "refusing": planted.refusing,
+                 "clock": planted.clock}  # fmt: skip
         program = inside.apart(f"{_SOURCE}\nselfplay_caller()\n", "__main__", file=place.argv[0] or "<string>")
         world = place.world(self.task.world)
         request = RunRequest(

@@ -64,8 +64,10 @@ class Bench:
         self, calls: Calls, diffs: Sequence[str] = (), place: CallContext = BARE, hash_seed: str = "0",
         again: float = 0.0, files: Mapping[str, TestFile] = MappingProxyType({}),
     ) -> Outcomes:  # fmt: skip
-        """Make the calls; returns their outcomes. `files` are written over those of the program."""
-        called = self._caller.make(calls, diffs, place, hash_seed, files, again)
+        """Make the calls; returns their outcomes. `files` are written over those of the program. Beside a user's place,
+        which tells what lasts, a call that asks for the time of day has no answer."""
+        planted = Additions(clock=place is not BARE)
+        called = self._caller.make(calls, diffs, place, hash_seed, files, again, planted)
         self.events += called.events
         return called.outcomes
 

@@ -62,16 +62,28 @@ def selfplay_ranges(lines):
     return " ".join("%d-%d" % (first, last) if first < last else str(first) for first, last in found)
 
 
-def selfplay_chance():
-    """The function that says where the program's random numbers have come to. What a call answers by chance is nothing
-    to compare: it differs from one grading to the next."""
+def selfplay_chance(clock):
+    """The function that says where the program's random numbers have come to and, with `clock`, how often it asked for
+    the time of day; given such an answer, whether there was any since. What a call answers by chance, or on one day, is
+    nothing to compare: it differs from one grading to the next."""
     import sys
 
-    modules = sys.modules
+    modules, kind, asked = sys.modules, type, [0]
 
-    def chance():
-        random = modules.get("random")
-        state = getattr(getattr(random, "_inst", None), "getstate", None)
-        return hash(state()) if state else None
+    def look(frame, event, function):
+        if event == "c_call":
+            name = function.__name__
+            if name in ("now", "today", "utcnow"):
+                asked[0] += kind(getattr(function, "__self__", None)) is kind
+            elif name in ("time", "time_ns"):
+                asked[0] += getattr(function, "__module__", "") == "time"
+
+    if clock:
+        sys.setprofile(look)
+
+    def chance(before=None):
+        state = getattr(getattr(modules.get("random"), "_inst", None), "getstate", None)
+        now = hash(state()) if state else None, asked[0]
+        return now if before is None else before[0] not in (None, now[0]) or before[1] != now[1]
 
     return chance

@@ -33,7 +33,8 @@ def selfplay_caller():
     del data, key, block
     seen = []
     waited = selfplay_waited()
-    call, repeat, outcomes = selfplay_call(order, say, selfplay_events(order, stream), seen, waited)
+    chance = selfplay_chance(order["clock"])  # before events are told
+    call, repeat, outcomes = selfplay_call(order, say, selfplay_events(order, stream), seen, waited, chance)
     sys.path[:] = order["paths"] + [path for path in sys.path if path]
     sys.argv[:] = order["argv"]
     if order["recursion"]:
@@ -115,7 +116,7 @@ def selfplay_given(names, seen):
     return {new: made[old] for old, new in names.items()}
 
 
-def selfplay_call(order, say, events, seen, waited):
+def selfplay_call(order, say, events, seen, waited, chance):
     """Three functions: one makes a call and records its value or exception type, its output, and what a scenario has
     `seen`; one repeats the quick calls many times; one only returns the outcomes of a call. A user's process has no
     clock of ours."""
@@ -123,7 +124,7 @@ def selfplay_call(order, say, events, seen, waited):
 
     lines, said, stopped, spent, quick, clock = set(), [0], [0], [0.0], [], time.monotonic
     ranges, marked = selfplay_ranges, order["marked"]
-    outcomes = selfplay_outcomes(order, seen, lines, selfplay_limits(order, waited))
+    outcomes = selfplay_outcomes(order, seen, lines, selfplay_limits(order, waited), chance)
     place = order["argv"][0] or "<stdin>"
 
     def now():
@@ -203,7 +204,7 @@ def selfplay_limits(order, waited):
     return start, stop, Slow
 
 
-def selfplay_outcomes(order, seen, lines, limits):
+def selfplay_outcomes(order, seen, lines, limits, chance):
     """The function that evaluates a call: its plain value or exception type, what a scenario has `seen`, what it wrote.
     It empties `lines` first, in which marked files collect what runs."""
     import builtins
@@ -215,15 +216,14 @@ def selfplay_outcomes(order, seen, lines, limits):
     files, made, printed, plain = [], io.StringIO, [""], selfplay_plain
     place = order["argv"][0] or "<stdin>"
     printing, read = selfplay_printed(bool(order["script"]) and place.rpartition(".")[0] + ".log")
-    ended, chance = selfplay_ender(start, stop), selfplay_chance()
+    ended = selfplay_ender(start, stop)
 
     def file(text=""):
         files.append(made(text))
         return files[-1]
 
     def value_of(code, space):
-        printing()
-        start()
+        printing(), start()
         try:
             return plain(ended(eval(code, dict(space, selfplay_file=file))), 5)
         finally:
@@ -242,7 +242,7 @@ def selfplay_outcomes(order, seen, lines, limits):
             near = error.__traceback__.tb_next.tb_next  # of the call itself
             gone = (near is None or near.tb_next is None) and type(error) in (AttributeError, NameError)
             texts = ["selfplay: gone"] if gone else [["raised", type(error).__name__]]
-        if drawn not in (None, chance()):
+        if chance(drawn):
             return ["selfplay: chance"]
         texts += seen
         return texts + [one for one in printed + [one.getvalue() for one in files if not one.closed] if one]

@@ -40,8 +40,9 @@ class ChangedFiles:
 
     def newly_used(self) -> tuple[str, ...]:
         """What they newly use that a repair seldom needs (`suspicious_apis.py`)."""
-        powers = new_powers(self.before, self.after, self.repaired)
-        return (*powers, *new_data(self.before, self.loaded(), self.repaired), *self.unread)
+        loaded = self.loaded()  # a script that an agent left behind is run by nobody
+        powers = new_powers(self.before, loaded, self.repaired)
+        return (*powers, *new_data(self.before, loaded, self.repaired), *self.unread)
 
 
 def changed_files(backend: Backend, task: Task, diff: str, limits: Limits) -> ChangedFiles:

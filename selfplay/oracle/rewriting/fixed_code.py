@@ -10,6 +10,8 @@ import ast
 from collections.abc import Iterator, Set
 
 from selfplay.oracle.rewriting.inert import inert, own_names
+from selfplay.oracle.rewriting.kept_values import is_container, stores_outside
+from selfplay.oracle.rewriting.process_values import values_of_process
 from selfplay.oracle.rewriting.program_numbers import SMALL, UNKNOWN, number_of, numbers_in_text
 from selfplay.oracle.rewriting.python_trees import Function, is_text, source_of
 
@@ -23,6 +25,10 @@ _DEFAULT = "is no plain default"
 _HELD = "is held as the default of an inner function's argument"
 _RAISED, _ASSERTED = "runs code for what is raised", "runs code for an assertion, which may be left out (`python -O`)"
 _OUTSIDE = "is more than a plain value outside of functions"
+_KEPT = "could keep something from one call to the next"
+_ELSEWHERE = "is a place outside of the call, and keeps what is stored there"
+_OF_PROCESS = "is a value of the process, not of what the function is given"
+_COMPUTED = "is no list of kinds of errors, by name"
 _UNUSED = "is imported and not used"
 _HIDING = "hides errors of any kind"
 _IN_A_FUNCTION = "is a class that a function makes"
@@ -45,6 +51,8 @@ def fixed_code(tree: ast.Module, fresh: Set[int], numbers: Set[float] = frozense
             yield from (f"`{_short(one)}` {why}" for one, why in _of(node, own))
         if isinstance(node, ast.Try | ast.TryStar) and _lines(node) & fresh:  # its last part alone may be known
             yield from (f"`{_short(one)}` {_HIDING}" for one in _leaving(node))
+    for found, why in ((stores_outside, _ELSEWHERE), (values_of_process, _OF_PROCESS)):
+        yield from (f"`{_short(one)}` {why}" for one in found(tree, fresh))
     for statement in _outside(tree):
         if statement.lineno in fresh:
             yield from _of_module(statement, used)
@@ -67,10 +75,16 @@ def _of(node: ast.AST, own: frozenset[str]) -> Iterator[tuple[ast.AST, str]]:
             yield node, _HIDING
         case ast.ImportFrom(names=names) if any(one.name == "suppress" and one.asname for one in names):
             yield node, _HIDING
+        case ast.ExceptHandler(type=ast.expr() as kinds) if not all(map(_is_named, _listed(kinds))):
+            yield kinds, _COMPUTED
         case ast.Assert(test=test) if not _shows(test, own):
             yield test, _ASSERTED
         case ast.Lambda(args=given) | ast.FunctionDef(args=given) | ast.AsyncFunctionDef(args=given):
             yield from ((one, _DEFAULT) for one in _defaults(given) if not _is_named(one))
+
+
+def _listed(kinds: ast.expr) -> list[ast.expr]:
+    return kinds.elts if isinstance(kinds, ast.Tuple) else [kinds]
 
 
 def _defaults(given: ast.arguments) -> list[ast.expr]:
@@ -135,8 +149,8 @@ def _of_module(statement: ast.stmt, used: set[str]) -> Iterator[str]:
             if not bound & used and getattr(statement, "module", "") != "__future__":
                 yield f"`{_short(statement)}` {_UNUSED}"
         case ast.Assign(value=value) | ast.AnnAssign(value=ast.expr() as value):
-            if not _is_plain(value):
-                yield f"`{_short(statement)}` {_OUTSIDE}"
+            if is_container(value) or not _is_plain(value):
+                yield f"`{_short(statement)}` {_KEPT if is_container(value) else _OUTSIDE}"
 
 
 def _outside(node: ast.AST) -> Iterator[ast.stmt]:

@@ -13,7 +13,7 @@ def fixed(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("text", [
-    "X = 1\n", "X = -1\n", "X: int = 3\n", "X = other\n", "X = a.b\n", "X = []\nY = {}\nZ = ()\n", "X = object()\n",
+    "X = 1\n", "X = -1\n", "X: int = 3\n", "X = other\n", "X = a.b\n", "Z = ()\n", "X = object()\n",
     "import re\nX = re.compile('a+', flags=0)\n", "from __future__ import annotations\n", "import os\nX = os\n",
     "def f(x, y=1, *, z=None, w=Y):\n    return lambda a=x: a\n", "class A:\n    x = 1\n",
     "def f(x):\n    raise ValueError(f'{x!r} is {type(x).__name__}, not {len(x)}')\n", "def f(x):\n    raise\n",
@@ -34,7 +34,14 @@ def test_what_may_stand_there(text: str) -> None:
 @pytest.mark.parametrize(("text", "said"), [
     ("X = (1, 2)\n", "`X = (1, 2)` is more than a plain value outside of functions"),
     ("f = lambda x: x[:40]\n", "`f = lambda x: x[:40]` is more than a plain value outside of functions"),
-    ("class A:\n    x = {1: 2}\n", "`x = {1: 2}` is more than a plain value outside of functions"),
+    ("class A:\n    x = {1: 2}\n", "`x = {1: 2}` could keep something from one call to the next"),
+    ("X = []\n", "`X = []` could keep something from one call to the next"),
+    ("X = collections.deque(maxlen=1)\n",
+     "`X = collections.deque(maxlen=1)` could keep something from one call to the next"),
+    ("def f(x):\n    try:\n        g(x)\n    except TypeError.__mro__[:3]:\n        pass\n",
+     "`TypeError.__mro__[:3]` is no list of kinds of errors, by name"),
+    ("def f(x):\n    try:\n        g(x)\n    except (*KINDS, KeyError):\n        pass\n",
+     "`(*KINDS, KeyError)` is no list of kinds of errors, by name"),
     ("if 1:\n    X = 1 + 2\n", "`X = 1 + 2` is more than a plain value outside of functions"),
     ("X = frozenset([1])\n", "`X = frozenset([1])` is more than a plain value outside of functions"),
     ("import this\n", "`import this` is imported and not used"),
@@ -96,3 +103,57 @@ def test_small_numbers_and_those_of_the_program_may_stand_there(number: str) -> 
     assert fixed(f"def f(x):\n    return (x + 1) % ({number})\n") == []
     tree = ast.parse("def f(x):\n    return x[:-255]\n")
     assert list(fixed_code(tree, {2}, frozenset([255.0]))) == []
+
+
+@pytest.mark.parametrize(
+    ("statement", "place"),
+    [
+        ("f.last = x", "f.last"), ("SEEN[x] = 1", "SEEN[x]"), ("SEEN[x].y += 1", "SEEN[x].y"),
+        ("del SEEN[x]", "SEEN[x]"),
+        ("for SEEN[0] in x: pass", "SEEN[0]"), ("(lambda: 0) or [0 for SEEN[0] in x]", "SEEN[0]"),
+        ("def g(y):\n        SEEN[y] = x", "SEEN[y]"),
+    ],
+)  # fmt: skip
+def test_what_is_stored_outside_of_the_call_is_kept(statement: str, place: str) -> None:
+    said = f"`{place}` is a place outside of the call, and keeps what is stored there"
+    assert said in fixed(f"def f(x):\n    {statement}\n")
+    assert said in fixed(
+        f"class A:\n    def f(self, x):\n        if x:\n            {statement.replace(chr(10), chr(10) + '        ')}\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "statement",
+    ["x.y = 1", "x[0] = 1", "self.y[x] = 1", "z = {}\n    z[x] = 1", "for z in x: z.y = 1", "make(x).y = 1", "SEEN[x]",
+     "def g(y):\n        y.z = x.z = 1", "with x as z: z.y = 1"],
+)  # fmt: skip
+def test_what_is_stored_in_its_own_values_is_not(statement: str) -> None:
+    assert not [one for one in fixed(f"def f(self, x):\n    {statement}\n") if "keeps" in one]
+
+
+@pytest.mark.parametrize(
+    ("line", "value"),
+    [
+        ("return x[threading.active_count() - 1]", "threading.active_count()"), ("return len(gc.garbage)", "gc.garbage"),
+        ("return len(locale.localeconv()['grouping'])", "locale.localeconv()"),
+        ("return x[len(sys.warnoptions)]", "sys.warnoptions"), ("return os.environ.get('A', x)", "os.environ.get('A', x)"),
+        ("return x + count()", "count()"), ("y = lambda: gc.get_count(0)[1]", "gc.get_count(0)"),
+        ("with open(os.getcwd()) as y: return y", "os.getcwd()"), ("g(x, key=os.environ['A'])", "os.environ"),
+    ],
+)  # fmt: skip
+def test_what_the_process_tells_is_not_what_is_given(line: str, value: str) -> None:
+    imports = "import threading, gc, locale, sys, os\nfrom threading import active_count as count\n"
+    said = [one for one in fixed(f"{imports}def f(x):\n    {line}\n") if "process" in one]
+    assert said == [f"`{value}` is a value of the process, not of what the function is given"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["return math.sqrt(2)", "return os.path.join('a', 'b')", "return threading.Lock()", "sys.stderr.write('x')",
+     "gc.collect()", "return sys.intern(x)", "with warnings.catch_warnings(): pass", "return os.sep + x",
+     "return socket.AF_INET", "with tempfile.TemporaryDirectory() as y: return y", "return inspect.signature(x)",
+     "return x.environ", "return os"],
+)  # fmt: skip
+def test_what_only_computes_or_is_the_same_anywhere_is_no_such_value(line: str) -> None:
+    imports = "import math, os, threading, sys, gc, warnings, socket, tempfile, inspect\n"
+    assert not [one for one in fixed(f"{imports}def f(x):\n    {line}\n") if "process" in one]
