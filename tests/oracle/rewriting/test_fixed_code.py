@@ -117,9 +117,8 @@ def test_small_numbers_and_those_of_the_program_may_stand_there(number: str) -> 
 def test_what_is_stored_outside_of_the_call_is_kept(statement: str, place: str) -> None:
     said = f"`{place}` is a place outside of the call, and keeps what is stored there"
     assert said in fixed(f"def f(x):\n    {statement}\n")
-    assert said in fixed(
-        f"class A:\n    def f(self, x):\n        if x:\n            {statement.replace(chr(10), chr(10) + '        ')}\n"
-    )
+    inner = statement.replace("\n", "\n        ")
+    assert said in fixed(f"class A:\n    def f(self, x):\n        if x:\n            {inner}\n")
 
 
 @pytest.mark.parametrize(
@@ -134,9 +133,10 @@ def test_what_is_stored_in_its_own_values_is_not(statement: str) -> None:
 @pytest.mark.parametrize(
     ("line", "value"),
     [
-        ("return x[threading.active_count() - 1]", "threading.active_count()"), ("return len(gc.garbage)", "gc.garbage"),
+        ("return x[threading.active_count() - 1]", "threading.active_count()"),
+        ("return len(gc.garbage)", "gc.garbage"), ("return os.environ.get('A')", "os.environ.get('A')"),
         ("return len(locale.localeconv()['grouping'])", "locale.localeconv()"),
-        ("return x[len(sys.warnoptions)]", "sys.warnoptions"), ("return os.environ.get('A', x)", "os.environ.get('A', x)"),
+        ("return x[len(sys.warnoptions)]", "sys.warnoptions"),
         ("return x + count()", "count()"), ("y = lambda: gc.get_count(0)[1]", "gc.get_count(0)"),
         ("with open(os.getcwd()) as y: return y", "os.getcwd()"), ("g(x, key=os.environ['A'])", "os.environ"),
     ],
