@@ -12,7 +12,7 @@ from selfplay.oracle.behaviour.literals import MODEST, another
 
 EXTREMES: tuple[object, ...] = ("", " ", "é☃\U0001f40d", "a" * 400, 0, -1, 1, 9_999, None, (), 1.5, True, "\ud800")
 BLANKS = ("\t", "\r\n", "\n", "  ", "   ", "\r", "\v", "\xa0", "\0")
-LETTERS = string.ascii_letters + "éÉßñΩωЯяĳ"
+LETTERS = "aBcDéÉßñÑΩωЯя"
 """Of words in mixed case, and in other scripts."""
 _BLANK = re.compile(r"\s+")
 _WORD = re.compile(r"[^\W\d_]{2,}")

@@ -31,8 +31,9 @@ def stores_outside(tree: ast.Module, fresh: Set[int]) -> Iterator[ast.expr]:
         for function in _outermost(statement):
             own = _OWN | _bound(function)
             for node in ast.walk(function):
-                store = isinstance(node, ast.Attribute | ast.Subscript) and not isinstance(node.ctx, ast.Load)
-                if store and node.lineno in fresh and not _is_own(node, own):
+                if not isinstance(node, ast.Attribute | ast.Subscript) or isinstance(node.ctx, ast.Load):
+                    continue
+                if node.lineno in fresh and not _is_own(node, own):
                     yield node
 
 
