@@ -5,9 +5,9 @@ is looked up before: the functions have their own built-ins, which the program c
 writes has no signature; dropped or moved lines break the chain. Nothing is judged here.
 """
 
-REPEATED, QUICK = 2000, 0.02
+REPEATED, QUICK, ENDLESS = 2000, 0.02, 5.0
 """Repeating the quick calls: the most repetitions, and the seconds below which a call counts as quick: by the clock,
-since a call may wait, without the time it waited for a processor."""
+since a call may wait, without the time it waited for a processor. Seconds of a core beyond the limit of a call."""
 
 
 def selfplay_caller():
@@ -170,7 +170,7 @@ def selfplay_limits(order, waited):
     """Two functions that start and stop the clock of a call, and what it raises.
 
     A call may take `seconds` of a core, and by the clock three times as long plus the time it `waited` for a processor,
-    so that a busy machine does not make a repair fail."""
+    so that a busy machine does not make a repair fail. One that never comes back to Python ends the process."""
     import signal
     import time
 
@@ -178,7 +178,7 @@ def selfplay_limits(order, waited):
         pass
 
     begin, end, busy, alarm = signal.setitimer, signal.ITIMER_REAL, signal.ITIMER_PROF, signal.SIGALRM
-    clock = time.monotonic
+    clock, last = time.monotonic, signal.ITIMER_VIRTUAL
     seconds, allowed, user = order["seconds"], [0.0], bool(order["script"])
 
     def late(number, _):
@@ -190,13 +190,11 @@ def selfplay_limits(order, waited):
     def start():
         if not user:
             allowed[0] = waited() - clock()
-            begin(busy, seconds)
-            begin(end, 3 * seconds)
+            begin(busy, seconds), begin(end, 3 * seconds), begin(last, seconds + ENDLESS)
 
     def stop():
         if not user:
-            begin(busy, 0)
-            begin(end, 0)
+            begin(busy, 0), begin(end, 0), begin(last, 0)
 
     if not user:
         signal.signal(signal.SIGALRM, late)
