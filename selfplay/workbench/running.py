@@ -76,7 +76,8 @@ class RunRequest:
 class Run(TestRun):
     """A test run with all requested data. `log`: the parser's input. `planted`: the optional diff applied. `rewritten`:
     watched files, and their compiled forms, that changed. `compiled`: the compiled forms of `files`. `found`: the
-    content of the existing files in `read`. `tries`: the number of runs it took."""
+    content of the existing files in `read`. `tries`: the number of runs it took. `over_memory`: the script was killed,
+    and the kernel killed something for the sandbox's memory then."""
 
     log: bytes = b""
     planted: bool = False
@@ -84,6 +85,7 @@ class Run(TestRun):
     compiled: Mapping[str, bytes] = field(default_factory=dict)
     found: Mapping[str, bytes] = field(default_factory=dict)
     tries: int = 1
+    over_memory: bool = False
 
     def summary(self) -> TestRun:
         """The outcomes and their cost, without the log and the files: small enough to be kept."""
@@ -141,7 +143,7 @@ def _parsed(backend: Backend, request: RunRequest, run: Run) -> Run:
     except ParserError as error:
         run = replace(run, failed_at="parser", error=str(error))
     if run.exit_code in KILLED and not run.timed_out:
-        raise _Doubtful(run, killed=True)
+        raise _Doubtful(run, killed=not run.over_memory)
     return run
 
 
@@ -199,6 +201,7 @@ def _in_sandbox(sandbox: Sandbox, request: RunRequest) -> Run:
         truncated=done.truncated, log_tail=done.text[-TAIL_CHARACTERS:], log=done.stdout, planted=planted,
         rewritten=tuple(path for path in watched if before.get(path) != after.get(path)),
         compiled=compiled, found={path: data for path, data in read.items() if data is not None},
+        over_memory=done.over_memory,
     )  # fmt: skip
 
 

@@ -8,9 +8,10 @@ import pytest
 from killing import Killing, kill_agent, kill_inside, meet_limit, running
 
 from selfplay.artifact import Artifact
-from selfplay.sandbox import Backend, SandboxLost, World
+from selfplay.sandbox import MIB, Backend, Limits, SandboxLost, World
 from selfplay.sandbox.kill_detection import PAUSES
 from selfplay.workbench import RunCache, Workbench
+from selfplay.workbench.running import LIMITS
 
 PLACES = ["git', 'apply", "test_script.sh", "test_parser.py", "restore"]
 """Where a run can be struck: at a diff, in the script, in the parser, while files are put back."""
@@ -73,6 +74,15 @@ def test_a_script_that_is_killed_every_time_is_believed(
     artifact = replace(hand_made.artifact("python"), test_script=f"echo one\n{script}\n")
     bench = run_of(backend, worlds["python"], artifact)
     assert bench.run().exit_code == code and bench.meter.runs == len(PAUSES)
+
+
+@pytest.mark.slow
+def test_a_script_that_the_kernel_kills_for_memory_is_run_once_more(backend: Backend, worlds: dict[str, World]) -> None:
+    """It had four tries, and idle programs beside it after them, as if something else might have killed it."""
+    hungry = "exec python3 -c 'x = bytearray(1 << 30); x[::4096] = x[::4096]'\n"
+    artifact = replace(hand_made.artifact("python"), test_script=hungry)
+    bench = Workbench(backend, worlds["python"], artifact, limits=Limits(memory_bytes=256 * MIB))
+    assert bench.run().exit_code == -9 and bench.meter.runs == LIMITS
 
 
 @pytest.mark.slow

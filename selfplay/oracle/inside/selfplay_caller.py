@@ -5,7 +5,7 @@ is looked up before: the functions have their own built-ins, which the program c
 writes has no signature; dropped or moved lines break the chain. Nothing is judged here.
 """
 
-REPEATED, QUICK, ENDLESS = 2000, 0.02, 5.0
+REPEATED, QUICK, ENDLESS = 2000, 0.02, 6
 """Repeating the quick calls: the most repetitions, and the seconds below which a call counts as quick: by the clock,
 since a call may wait, without the time it waited for a processor. Seconds of a core beyond the limit of a call."""
 
@@ -171,6 +171,7 @@ def selfplay_limits(order, waited):
 
     A call may take `seconds` of a core, and by the clock three times as long plus the time it `waited` for a processor,
     so that a busy machine does not make a repair fail. One that never comes back to Python ends the process."""
+    import resource
     import signal
     import time
 
@@ -178,7 +179,8 @@ def selfplay_limits(order, waited):
         pass
 
     begin, end, busy, alarm = signal.setitimer, signal.ITIMER_REAL, signal.ITIMER_PROF, signal.SIGALRM
-    clock, last = time.monotonic, signal.ITIMER_VIRTUAL
+    clock, spent, limit, cores = time.monotonic, time.process_time, resource.setrlimit, resource.RLIMIT_CPU
+    most = resource.getrlimit(cores)
     seconds, allowed, user = order["seconds"], [0.0], bool(order["script"])
 
     def late(number, _):
@@ -190,11 +192,11 @@ def selfplay_limits(order, waited):
     def start():
         if not user:
             allowed[0] = waited() - clock()
-            begin(busy, seconds), begin(end, 3 * seconds), begin(last, seconds + ENDLESS)
+            begin(busy, seconds), begin(end, 3 * seconds), limit(cores, (int(spent() + seconds) + ENDLESS, most[1]))
 
     def stop():
         if not user:
-            begin(busy, 0), begin(end, 0), begin(last, 0)
+            begin(busy, 0), begin(end, 0), limit(cores, most)
 
     if not user:
         signal.signal(signal.SIGALRM, late)

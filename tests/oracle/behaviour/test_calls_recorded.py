@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -72,7 +73,8 @@ def recorded(folder: Path, calls: list[list[str]], module: str = MODULE, **order
         "record": str(record), "paths": [str(folder)], "modules": {"shop": "m"}, "seconds": 0.7, "calls": calls,
         "marked": False, "helpers": {}, "given": {}, "argv": [""], "terminal": False, "recursion": 0, "script": "",
         "again": 0, "slow": 9, "enough": 60.0, "root": str(folder), "tests": [], "own": [], "ends": [],
-        "mutants": [], "schema": PLAIN, "loading": True, "refusing": True, "unusual": [], **order,
+        "mutants": [], "schema": PLAIN, "loading": True, "refusing": True, "clock": False,
+        "unusual": [], **order,
     }  # fmt: skip
     text = "".join(f"{inside.text(name)}\n" for name in _SOURCES) + "\nselfplay_caller()\n"
     program = inside.apart(text, "__main__", file=str(order.get("argv", [""])[0]) or "<string>")
@@ -139,6 +141,30 @@ def test_what_a_call_answers_by_chance_is_no_outcome(tmp_path: Path) -> None:
     found = recorded(tmp_path, calls, module)
     assert found["a"] == {"a/0": CHANCE} and found["c"] == {"c/0": CHANCE}
     assert found["b"]["b/0"].startswith('["int"') and found["d"]["d/0"].startswith('["float"')
+
+
+def test_what_a_call_answers_on_one_day_is_no_outcome(tmp_path: Path) -> None:
+    """`naturalday` of a library of dates answered "today" when a bug was calibrated, and no repair did a day later."""
+    module = (
+        "import datetime, time as t\nfrom datetime import date\nfrom time import time\n"
+        "def today(): return date.today()\ndef now(zone=None): return datetime.datetime.now(zone).year\n"
+        "def seconds(): return time()\ndef nanos(): return t.time_ns()\ndef fails(): now(); return {}[1]\n"
+        "def other(): return [t.monotonic() * 0, str(date(2026, 1, 2)), datetime.datetime.fromtimestamp(0).year]\n"
+    )
+    calls = [[name, f"m.{name}()"] for name in ("today", "now", "seconds", "nanos", "fails", "other")]
+    asked = ["today", "now", "seconds", "nanos", "fails"]
+    found = recorded(tmp_path, calls, module, clock=True)
+    assert [name for name in found if found[name] == {f"{name}/0": CHANCE}] == asked
+    unasked = recorded(tmp_path, calls, module)
+    assert CHANCE not in str(unasked) and unasked["other"] == found["other"]
+
+
+def test_a_call_that_never_comes_back_ends_its_process(tmp_path: Path) -> None:
+    """No signal interrupts what is done in C, here 10^12 comparisons; the limit is 6 s above that of a call."""
+    began = time.monotonic()
+    with pytest.raises(subprocess.CalledProcessError) as ended:
+        recorded(tmp_path, [["a", "10 ** 12 in iter(range(10 ** 12))"]], seconds=0.1)
+    assert ended.value.returncode == -signal.SIGXCPU and time.monotonic() - began < 60
 
 
 def test_a_function_made_in_a_function_has_any_name(tmp_path: Path) -> None:

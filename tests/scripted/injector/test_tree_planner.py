@@ -184,7 +184,7 @@ def test_files_that_cannot_be_parsed_are_named(tmp_path: Path) -> None:
     tree = _tree(tmp_path)
     (tree / "deep.go").write_text("package shop\n\nfunc Deep() {\n" + 900 * "{\n" + 900 * "}\n" + "}\n")
     said: list[str] = []
-    known = known_of(SimpleNamespace(language="go", tree=tree), _task("direct").suite, None, said.append)  # type: ignore[arg-type]
+    known = known_of(SimpleNamespace(language="go", tree=tree, mounts=()), _task("direct").suite, None, said.append)  # type: ignore[arg-type]
     assert isinstance(known, Sources) and "deep.go" in known.unparsed
     assert said == ["not read: 2 files of code or tests that cannot be parsed, first 'broken.go': a syntax error in go"]
     assert known.unparsed["deep.go"] == "nested too deeply in go"
