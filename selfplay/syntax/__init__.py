@@ -1,4 +1,4 @@
-"""JavaScript and Go sources as syntax trees: functions, unbound and unread names, the shape of functions.
+"""JavaScript, TypeScript and Go sources as syntax trees: functions, unbound and unread names, the shape of functions.
 
 It uses tree-sitter, whose parsers are C libraries that read a text without running it. Python has its own parser and
 its own modules (`believable`, `scripted/edits`).
