@@ -1,4 +1,5 @@
-"""What a removal leaves standing in JavaScript, TypeScript and Go: code that prepares for, or asks about, what is no longer done.
+"""What a removal leaves standing in JavaScript, TypeScript and Go: code that prepares for, or asks about, what is no
+longer done.
 
 As `believable/scaffolds.py` for Python: a parameter that nobody reads any more, a list that nothing fills, a condition
 on which nothing depends. Only what is new counts, and the removal strategy alone asks.
