@@ -24,6 +24,7 @@ class LocalServer(ThreadingHTTPServer):
         self._open: list[socket] = []
         self._lock = threading.Lock()
         self._room = threading.BoundedSemaphore(MOST_THREADS)
+        self._placed: set[socket] = set()
         super().__init__(*rest)
 
     def process_request(self, request: Any, client_address: Any) -> None:
@@ -36,25 +37,24 @@ class LocalServer(ThreadingHTTPServer):
         if not self._room.acquire(timeout=WAIT):
             self.shutdown_request(request)
             return
+        with self._lock:
+            self._placed.add(request)
         before = threading.stack_size(STACK)
         try:
             super().process_request(request, client_address)
         except RuntimeError:  # no thread could be started
-            self._room.release()
             self.shutdown_request(request)
         finally:
             threading.stack_size(before)
 
-    def process_request_thread(self, request: Any, client_address: Any) -> None:
-        try:
-            super().process_request_thread(request, client_address)
-        finally:
-            self._room.release()
-
     def admitted(self, request: socket) -> None:
-        """Let this connection stay, however many come after it."""
-        with self._lock, suppress(ValueError):
-            self._open.remove(request)
+        """Let this connection stay, however many come after it, and another thread be in its thread's place."""
+        with self._lock:
+            if request in self._open:
+                self._open.remove(request)
+            if request in self._placed:
+                self._placed.remove(request)
+                self._room.release()
 
     def shutdown_request(self, request: Any) -> None:
         self.admitted(request)

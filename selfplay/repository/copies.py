@@ -5,8 +5,9 @@ may stand there: scripts do not propose such changes, and a bug's world is searc
 search each world then, without a copy, would cost more than most suites.)
 """
 
+import re
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from threading import Lock
 
@@ -18,22 +19,22 @@ from selfplay.sandbox.kill_detection import unless_killed
 from selfplay.untrusted_json import AnswerError, answer
 
 LOOK_SECONDS = 120.0
-SHORT = 8
-"""Characters of a line that tells nothing, as in `inside/copies.py`."""
+TOKEN, RUN = re.compile(rb"\w+|[^\w\s]"), 8
+"""A token, and how many of them are a run, as in `inside/copies.py`."""
 
 
 @dataclass(frozen=True)
 class Copies:
-    """`places`: folders and files that look like another copy of the project. `lines`: a number of each line of code in
-    them."""
+    """`places`: folders and files that look like another copy of the project. `runs`: a number of each run of tokens in
+    their code."""
 
     places: tuple[str, ...] = ()
-    lines: frozenset[int] = frozenset()
+    runs: frozenset[int] = frozenset()
 
-    def share(self, lines: list[str]) -> float:
-        """The share of these lines that the copies hold; 0 if none of them tells anything."""
-        telling = [line.strip() for line in lines if len(line.strip()) > SHORT]
-        return sum(zlib.crc32(encode(line)) in self.lines for line in telling) / max(1, len(telling))
+    def share(self, texts: Sequence[str]) -> float:
+        """The share of the runs of tokens in these texts that the copies hold; 0 if they have no tokens."""
+        own = [run for text in texts for run in _runs(encode(text))]
+        return sum(run in self.runs for run in own) / max(1, len(own))
 
 
 def copies_of(prepared: Prepared, backend: Backend) -> Copies:
@@ -55,7 +56,7 @@ def copies_in(sandbox: Sandbox, python: str, packages: Sequence[str]) -> Copies:
         found = answer(_Found, done.stdout) if done.exit_code == 0 and not done.timed_out else None
     except AnswerError:
         found = None
-    return Copies(tuple(found.places), frozenset(found.lines)) if found else Copies(tuple(packages))
+    return Copies(tuple(found.places), frozenset(found.runs)) if found else Copies(tuple(packages))
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,13 @@ class _Found:
     """What `inside/copies.py` prints."""
 
     places: list[str]
-    lines: list[int]
+    runs: list[int]
+
+
+def _runs(data: bytes) -> Iterator[int]:
+    found = TOKEN.findall(data)
+    for at in range(max(1, len(found) - RUN + 1)) if found else ():
+        yield zlib.crc32(b" ".join(found[at : at + RUN]))
 
 
 class CopiesOnce:

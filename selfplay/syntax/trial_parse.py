@@ -9,7 +9,6 @@ program, this module is that process.
 """
 
 import atexit
-import contextlib
 import os
 import resource
 import select
@@ -49,9 +48,13 @@ class _ParsingProcess:
         `TooCostly` if the process does not survive it."""
         with self._lock:
             for _ in range(TRIES):
-                with contextlib.suppress(_Ended):
+                try:
                     return self._asked(language, data)
-                self._end()
+                except _Ended:
+                    self._end()
+                except BaseException:  # its answer would be taken for the next text's
+                    self._end()
+                    raise
         raise TooCostly(f"too costly to parse as {language}")
 
     def _asked(self, language: str, data: bytes) -> str:

@@ -1,5 +1,6 @@
 """Other copies of a project among its packages, found in real sandboxes."""
 
+import re
 import zlib
 from pathlib import Path
 
@@ -24,7 +25,8 @@ def project(tmp_path: Path, tree: dict[str, str], packages: dict[str, str]) -> P
 @pytest.mark.parametrize(
     ("tree", "packages", "places"),
     [
-        ({"src/shop/__init__.py": "", "src/shop/a.py": CODE}, {"pip/_vendor/shop/a.py": OTHER}, ["pip/_vendor/shop"]),
+        ({"src/shop/__init__.py": "", "src/shop/a.py": CODE}, {"pip/_vendor/shop/a.py": CODE}, ["pip/_vendor/shop"]),
+        ({"tests/__init__.py": "", "tests/a.py": CODE}, {"x/tests/__init__.py": "", "x/tests/a.py": OTHER}, []),
         ({"shop/__init__.py": "", "shop/a.py": CODE, "shop/b.py": ""}, {"x/shop/c.py": CODE}, []),  # other files
         ({"shop.py": CODE}, {"vendored/shop.py": CODE + OTHER[:90]}, ["vendored/shop.py"]),
         ({"shop.py": CODE}, {"vendored/shop.py": OTHER}, []),  # another module of this name
@@ -43,19 +45,26 @@ def test_copies_are_found_by_name_and_content(
 
 
 def test_links_to_the_tree_are_no_copies(backend: Backend, tmp_path: Path) -> None:
-    made = project(tmp_path, {"package.json": '{"name": "shop"}', "shop.py": CODE}, {"x/y": ""})
-    (tmp_path / "packages/shop").symlink_to("/testbed")
-    (tmp_path / "packages/x/shop.py").symlink_to("/testbed/shop.py")
+    """A folder that is a link, a file that is one, and a folder of links, as installers make them of a tree."""
+    tree = {"package.json": '{"name": "shop"}', "shop.py": CODE, "store/__init__.py": "", "store/a.py": CODE}
+    made = project(tmp_path, tree, {"x/y": "", "of_links/store/z": ""})
+    packages = tmp_path / "packages"
+    (packages / "shop").symlink_to("/testbed")
+    (packages / "store").symlink_to("/testbed/store")
+    (packages / "x/shop.py").symlink_to("/testbed/shop.py")
+    for name in ("__init__.py", "a.py"):
+        (packages / "of_links/store" / name).symlink_to(f"/testbed/store/{name}")
     assert copies_of(made, backend) == Copies()
 
 
-def test_a_copy_tells_its_lines(backend: Backend, tmp_path: Path) -> None:
+def test_a_copy_tells_its_runs_of_tokens(backend: Backend, tmp_path: Path) -> None:
+    """Of eight tokens each, wherever its lines break."""
     found = copies_of(project(tmp_path, {"shop.py": CODE}, {"shop.py": CODE, "more.py": OTHER}), backend)
-    lines = CODE.splitlines()
-    assert found.lines == {zlib.crc32(line.strip().encode()) for line in lines}
-    assert found.share([*lines, "", "  }"]) == 1  # short lines tell nothing
-    assert found.share([lines[0], *OTHER.splitlines()[:3]]) == 0.25
-    assert found.share(["\udcff" * 9]) == found.share([]) == 0
+    tokens = [token.encode() for token in re.findall(r"\w+|[^\w\s]", CODE)]
+    assert found.runs == {zlib.crc32(b" ".join(tokens[at : at + 8])) for at in range(len(tokens) - 7)}
+    step = "def step_3(value): return value + 3"  # ten tokens, three runs
+    assert found.share([step]) == 1 and found.share([step, step.replace("+ 3", "- 3")]) == 4 / 6
+    assert found.share(["\udcff" * 9]) == found.share(["", " "]) == found.share([]) == 0
 
 
 def test_names_that_are_no_text_end_no_run(backend: Backend, tmp_path: Path) -> None:

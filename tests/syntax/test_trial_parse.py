@@ -64,6 +64,22 @@ def test_a_process_that_was_killed_is_replaced() -> None:
     assert process() != second  # that text ended it
 
 
+def test_a_text_that_was_given_up_answers_for_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An interrupt between question and answer left the answer to the next text."""
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    process()
+    with monkeypatch.context() as patched:
+        patched.setattr("selfplay.syntax.trial_parse.select.select", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            parse("typescript", honest() + ")")
+    parse("typescript", honest())
+    with pytest.raises(Unreadable):
+        parse("typescript", honest() + ")")
+
+
 def test_one_process_serves_all_threads() -> None:
     with ThreadPoolExecutor(8) as pool:
         sources = list(pool.map(lambda _: parse("typescript", honest()), range(40)))

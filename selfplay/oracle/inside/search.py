@@ -94,7 +94,7 @@ class Search:
     def __init__(self, wanted, installed, bounds):
         self.installed, self.bounds = installed, bounds
         self.least, self.least_installed = wanted["least"]
-        self.copies = tuple(os.fsencode(place) for place in wanted["copies"])
+        self.copies = tuple(os.fsencode(place) + b"/" for place in wanted["copies"])
         self.lines = {line.encode("utf-8", "surrogateescape"): index for index, line in enumerate(wanted["lines"])}
         self.forms = {index: turned(line) for line, index in self.lines.items() if len(line) >= LEAST_TURNED}
         self.common, self.partly = set(wanted["common"]), set(wanted["partly"])
@@ -119,7 +119,7 @@ class Search:
     def look(self, where, name, raw, depth=0, steps=0):
         """Search one content, and everything packed or encoded in it."""
         self.bounds.check()
-        installed = where.startswith(self.installed) and not os.fsencode(where).startswith(self.copies)
+        installed = where.startswith(self.installed) and not (os.fsencode(where) + b"/").startswith(self.copies)
         kind = "document" if os.path.splitext(name)[1].lower() in DOCUMENTS else "file"
         data = as_text(name, raw)
         self.lines_of(where, kind, data, installed)

@@ -1,5 +1,10 @@
-"""Helpers around a call of the program: processor waiting time, running coroutines to their end, numbers as text,
-whether random numbers were drawn."""
+"""Helpers around a call of the program: its limits, the time it waits for a processor, running coroutines to their end,
+numbers as text, whether random numbers were drawn or the time was asked for."""
+
+ENDLESS = 6
+"""Seconds of a core, beyond the limit of a call, after which the process of one ends that never comes back."""
+CLOCKED = ("logging/__init__.py", "gzip.py", "zipfile.py", "tarfile.py")
+"""Modules that put the time into what they write, whatever they are asked."""
 
 
 def selfplay_waited():
@@ -19,6 +24,50 @@ def selfplay_waited():
         return int(read(streams[own()], size, 0).split()[1]) / 1e9
 
     return waited
+
+
+def selfplay_limits(order, waited):
+    """Two functions that start and stop the clock of a call, and what it raises.
+
+    A call may take `seconds` of a core, and by the clock three times as long plus the time it `waited` for a processor,
+    so that a busy machine does not make a repair fail. One that never comes back to Python ends the process."""
+    import resource
+    import signal
+    import time
+
+    class Slow(BaseException):
+        pass
+
+    begin, end, busy, alarm = signal.setitimer, signal.ITIMER_REAL, signal.ITIMER_PROF, signal.SIGALRM
+    clock, spent, limits, limit, cores = (
+        time.monotonic, time.process_time, resource.getrlimit, resource.setrlimit, resource.RLIMIT_CPU,
+    )  # fmt: skip
+    least = limits(cores)[0]
+    seconds, allowed, user = order["seconds"], [0.0], bool(order["script"])
+
+    def late(number, _):
+        left = 3 * seconds + waited() - allowed[0] - clock() if number == alarm else 0
+        if left < 0.01:
+            raise Slow
+        begin(end, left)
+
+    def end_at(soft):
+        hard = limits(cores)[1]  # the program may have lowered it
+        limit(cores, (soft if hard < 0 or 0 <= soft < hard else hard, hard))
+
+    def start():
+        if not user:
+            allowed[0] = waited() - clock()
+            begin(busy, seconds), begin(end, 3 * seconds), end_at(int(spent() + seconds) + ENDLESS)
+
+    def stop():
+        if not user:
+            begin(busy, 0), begin(end, 0), end_at(least)
+
+    if not user:
+        signal.signal(signal.SIGALRM, late)
+        signal.signal(signal.SIGPROF, late)
+    return start, stop, Slow
 
 
 def selfplay_ender(start, stop):
@@ -71,7 +120,7 @@ def selfplay_chance(clock):
     modules, kind, asked = sys.modules, type, [0]
 
     def look(frame, event, function):
-        if event == "c_call":
+        if event == "c_call" and not frame.f_code.co_filename.endswith(CLOCKED):
             name = function.__name__
             if name in ("now", "today", "utcnow"):
                 asked[0] += kind(getattr(function, "__self__", None)) is kind

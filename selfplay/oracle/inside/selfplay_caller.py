@@ -5,9 +5,9 @@ is looked up before: the functions have their own built-ins, which the program c
 writes has no signature; dropped or moved lines break the chain. Nothing is judged here.
 """
 
-REPEATED, QUICK, ENDLESS = 2000, 0.02, 6
+REPEATED, QUICK = 2000, 0.02
 """Repeating the quick calls: the most repetitions, and the seconds below which a call counts as quick: by the clock,
-since a call may wait, without the time it waited for a processor. Seconds of a core beyond the limit of a call."""
+since a call may wait, without the time it waited for a processor."""
 
 
 def selfplay_caller():
@@ -164,44 +164,6 @@ def selfplay_call(order, say, events, seen, waited, chance):
             say("event/%d" % said[0], events.pop(0))
 
     return call, repeat, outcomes
-
-
-def selfplay_limits(order, waited):
-    """Two functions that start and stop the clock of a call, and what it raises.
-
-    A call may take `seconds` of a core, and by the clock three times as long plus the time it `waited` for a processor,
-    so that a busy machine does not make a repair fail. One that never comes back to Python ends the process."""
-    import resource
-    import signal
-    import time
-
-    class Slow(BaseException):
-        pass
-
-    begin, end, busy, alarm = signal.setitimer, signal.ITIMER_REAL, signal.ITIMER_PROF, signal.SIGALRM
-    clock, spent, limit, cores = time.monotonic, time.process_time, resource.setrlimit, resource.RLIMIT_CPU
-    most = resource.getrlimit(cores)
-    seconds, allowed, user = order["seconds"], [0.0], bool(order["script"])
-
-    def late(number, _):
-        left = 3 * seconds + waited() - allowed[0] - clock() if number == alarm else 0
-        if left < 0.01:
-            raise Slow
-        begin(end, left)
-
-    def start():
-        if not user:
-            allowed[0] = waited() - clock()
-            begin(busy, seconds), begin(end, 3 * seconds), limit(cores, (int(spent() + seconds) + ENDLESS, most[1]))
-
-    def stop():
-        if not user:
-            begin(busy, 0), begin(end, 0), limit(cores, most)
-
-    if not user:
-        signal.signal(signal.SIGALRM, late)
-        signal.signal(signal.SIGPROF, late)
-    return start, stop, Slow
 
 
 def selfplay_outcomes(order, seen, lines, limits, chance):

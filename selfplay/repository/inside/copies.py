@@ -1,43 +1,58 @@
 """Prints, as JSON, what among the installed packages looks like another copy of the project: its places, and a number
-of each line of code in them.
+of each run of tokens in its code.
 
 The first argument is the tree, the others are where packages lie. A Python package counts if a folder of its name holds
-at least half of its files' names, a single module if a file of its name holds at least half of its lines; a package of
-npm counts by its name. Links are not followed: a link to the tree is no copy.
+at least half of its files' names and some of their lines, a single module if a file of its name holds at least half of
+its lines; a package of npm counts by its name. Links are not followed: a link to the tree is no copy.
 """
 
 import json
 import os
+import re
 import sys
 import zlib
 
 MOST_BYTES = 1 << 20
 SOURCES = ("", "src", "lib", "python")
-MOST_FOUND, MOST_LINES = 20, 200_000
-SHORT = 8
-"""Characters of a line that tells nothing."""
+MOST_FOUND, MOST_RUNS = 20, 300_000
+SHORT, SOME = 8, 0.1
+"""Characters of a line that tells nothing; the share of lines that a package and an older one have in common."""
 CODE = (".py", ".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx")
+TOKEN, RUN = re.compile(rb"\w+|[^\w\s]"), 8
+"""A token, and how many of them are a run: an older version has other types, names and line breaks here and there."""
 
 
 def python_files(folder):
     try:
-        return {name for name in os.listdir(folder) if name.endswith(".py")}
+        with os.scandir(folder) as entries:
+            return {one.name for one in entries if one.name.endswith(".py") and one.is_file(follow_symlinks=False)}
     except OSError:
         return set()
+
+
+def content(path):
+    try:
+        if os.path.islink(path) or not os.path.isfile(path) or os.path.getsize(path) > MOST_BYTES:
+            return b""
+        with open(path, "rb") as stream:
+            return stream.read(MOST_BYTES)
+    except OSError:
+        return b""
 
 
 def lines(path):
-    try:
-        if os.path.islink(path) or not os.path.isfile(path) or os.path.getsize(path) > MOST_BYTES:
-            return set()
-        with open(path, "rb") as stream:
-            return {line.strip() for line in stream if len(line.strip()) > SHORT}
-    except OSError:
-        return set()
+    return {line.strip() for line in content(path).splitlines() if len(line.strip()) > SHORT}
+
+
+def runs(data):
+    found = TOKEN.findall(data)
+    return (
+        {zlib.crc32(b" ".join(found[at : at + RUN])) for at in range(max(1, len(found) - RUN + 1))} if found else set()
+    )
 
 
 def projects(tree):
-    """(packages: name -> the names of its files, modules: file's name -> its lines) at the top of a tree."""
+    """(packages: name -> its folder, modules: file's name -> its lines) at the top of a tree."""
     packages, modules = {}, {}
     for source in SOURCES:
         top = os.path.join(tree, source)
@@ -46,7 +61,7 @@ def projects(tree):
         for name in os.listdir(top) if os.path.isdir(top) else ():
             names = python_files(os.path.join(top, name))
             if "__init__.py" in names and len(names) > 1:
-                packages[name] = names
+                packages[name] = os.path.join(top, name)
             elif "__init__.py" in names:
                 modules[name + "/__init__.py"] = lines(os.path.join(top, name, "__init__.py"))
     return packages, {name: held for name, held in modules.items() if len(held) > 9}
@@ -54,11 +69,20 @@ def projects(tree):
 
 def npm_name(tree):
     try:
-        with open(os.path.join(tree, "package.json"), "rb") as stream:
-            name = json.loads(stream.read(MOST_BYTES)).get("name")
-    except (OSError, ValueError, AttributeError, RecursionError):
+        name = json.loads(content(os.path.join(tree, "package.json"))).get("name")
+    except (ValueError, AttributeError, RecursionError):
         return None
     return name if isinstance(name, str) and name else None
+
+
+def alike(package, other):
+    """Whether another folder of a package's name holds a version of it."""
+    names = python_files(package)
+    both = names & python_files(other)
+    if 2 * len(both) < len(names):
+        return False
+    pairs = [(lines(os.path.join(package, name)), lines(os.path.join(other, name))) for name in both]
+    return sum(len(one & two) for one, two in pairs) > SOME * sum(len(one) for one, _ in pairs)
 
 
 def copies(tree, places):
@@ -66,15 +90,14 @@ def copies(tree, places):
     name, found = npm_name(tree), []
     for place in places:
         for here, folders, names in os.walk(place):
+            folders[:] = [one for one in folders if not os.path.islink(os.path.join(here, one))]
             for folder in [one for one in folders if one in packages]:
-                held = python_files(os.path.join(here, folder))
-                if 2 * len(held & packages[folder]) >= len(packages[folder]):
+                if alike(packages[folder], os.path.join(here, folder)):
                     found.append(os.path.join(here, folder))
                     folders.remove(folder)
             within = [one + "/__init__.py" for one in folders if one + "/__init__.py" in modules]
             for module in [one for one in [*names, *within] if one in modules]:
-                held = lines(os.path.join(here, module))
-                if 2 * len(held & modules[module]) >= len(modules[module]):
+                if 2 * len(lines(os.path.join(here, module)) & modules[module]) >= len(modules[module]):
                     found.append(os.path.join(here, module))
             if name and here.endswith("/node_modules/" + name) and "package.json" in names:
                 found.append(here)
@@ -85,14 +108,14 @@ def copies(tree, places):
 
 
 def told(places):
-    """The numbers of the lines of code in the copies."""
+    """The numbers of the runs of tokens in the copies."""
     found = set()
     for place in places:
         for here, _, names in os.walk(place) if os.path.isdir(place) else [(os.path.dirname(place), (), [place])]:
             for name in names:
-                if name.endswith(CODE) and len(found) < MOST_LINES:
-                    found |= {zlib.crc32(line) for line in lines(os.path.join(here, name))}
-    return sorted(found)[:MOST_LINES]
+                if name.endswith(CODE) and len(found) < MOST_RUNS:
+                    found |= runs(content(os.path.join(here, name)))
+    return sorted(found)[:MOST_RUNS]
 
 
 found = copies(sys.argv[1], sys.argv[2:])
@@ -100,7 +123,7 @@ print(
     json.dumps(
         {
             "places": [os.fsencode(place).decode("utf-8", "backslashreplace") for place in found],
-            "lines": told(found),
+            "runs": told(found),
         }
     )
 )

@@ -8,7 +8,7 @@ from selfplay.scripted.edits.cuts import PlantedChange
 from selfplay.scripted.policy import Script
 
 MOST_SHARE = 1 / 3
-"""Of the lines that a change removes, the most that a copy may hold; the leak audit calls as much a leak."""
+"""Of what a change removes, the most that a copy may hold; the leak audit calls as much a leak."""
 Changes = tuple[PlantedChange, ...]
 
 
@@ -25,9 +25,10 @@ def new_only(propose: Callable[[], Script[Changes]], copies: Copies) -> Callable
 
 
 def _removed(changes: Sequence[PlantedChange]) -> list[str]:
-    """The lines that stand in the original alone."""
+    """The blocks of lines that are cut, without those that stay."""
     found = list[str]()
     for change in changes:
-        lines = [line.rstrip("\n") for line in split_lines(change.before)]
-        found += [line for cut in change.cuts for line in lines[cut.start - 1 : cut.end] if line not in cut.lines]
+        lines = split_lines(change.before)
+        for cut in change.cuts:
+            found.append("".join(one for one in lines[cut.start - 1 : cut.end] if one.rstrip("\r\n") not in cut.lines))
     return found

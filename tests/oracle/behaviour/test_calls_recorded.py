@@ -146,12 +146,13 @@ def test_what_a_call_answers_by_chance_is_no_outcome(tmp_path: Path) -> None:
 def test_what_a_call_answers_on_one_day_is_no_outcome(tmp_path: Path) -> None:
     """`naturalday` of a library of dates answered "today" when a bug was calibrated, and no repair did a day later."""
     module = (
-        "import datetime, time as t\nfrom datetime import date\nfrom time import time\n"
+        "import datetime, logging, time as t\nfrom datetime import date\nfrom time import time\n"
         "def today(): return date.today()\ndef now(zone=None): return datetime.datetime.now(zone).year\n"
         "def seconds(): return time()\ndef nanos(): return t.time_ns()\ndef fails(): now(); return {}[1]\n"
         "def other(): return [t.monotonic() * 0, str(date(2026, 1, 2)), datetime.datetime.fromtimestamp(0).year]\n"
+        "def logs(): logging.getLogger('x').error('asks for the time'); return 1\n"
     )
-    calls = [[name, f"m.{name}()"] for name in ("today", "now", "seconds", "nanos", "fails", "other")]
+    calls = [[name, f"m.{name}()"] for name in ("today", "now", "seconds", "nanos", "fails", "other", "logs")]
     asked = ["today", "now", "seconds", "nanos", "fails"]
     found = recorded(tmp_path, calls, module, clock=True)
     assert [name for name in found if found[name] == {f"{name}/0": CHANCE}] == asked
@@ -165,6 +166,15 @@ def test_a_call_that_never_comes_back_ends_its_process(tmp_path: Path) -> None:
     with pytest.raises(subprocess.CalledProcessError) as ended:
         recorded(tmp_path, [["a", "10 ** 12 in iter(range(10 ** 12))"]], seconds=0.1)
     assert ended.value.returncode == -signal.SIGXCPU and time.monotonic() - began < 60
+
+
+def test_a_program_may_lower_its_own_limit(tmp_path: Path) -> None:
+    """As what runs jobs does; all later calls of its process answered ValueError."""
+    module = (
+        "def lower():\n    import resource\n    resource.setrlimit(resource.RLIMIT_CPU, (100, 100))\n    return 1\n"
+    )
+    found = recorded(tmp_path, [["a", "m.lower()"], ["b", "1"]], module)
+    assert found["a"]["a/0"] == found["b"]["b/0"] == '["int", "1"]'
 
 
 def test_a_function_made_in_a_function_has_any_name(tmp_path: Path) -> None:

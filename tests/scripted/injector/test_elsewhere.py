@@ -1,5 +1,6 @@
 """What another copy of the project holds is not proposed as a change."""
 
+import re
 import zlib
 
 from selfplay.repository.copies import Copies
@@ -7,7 +8,7 @@ from selfplay.scripted.edits.cuts import Cut, PlantedChange
 from selfplay.scripted.injector.elsewhere import Changes, new_only
 from selfplay.scripted.policy import Script
 
-LINES = [f"value = compute_{n}(value)" for n in range(9)]
+LINES = [f"value = compute_{n}(value, {n})" for n in range(9)]
 TEXT = "\n".join(LINES) + "\n"
 
 
@@ -19,7 +20,8 @@ def proposed(copied: list[str], *ways: tuple[Cut, ...]) -> list[tuple[Cut, ...]]
         yield from ()
         return waiting.pop(0) if waiting else ()
 
-    copies = Copies(("/packages/a.py",), frozenset(zlib.crc32(line.encode()) for line in copied))
+    runs = (re.findall(r"\w+|[^\w\s]", line) for line in copied)
+    copies = Copies(("/packages/a.py",), frozenset(zlib.crc32(" ".join(run).encode()) for run in runs))
     asked, found = new_only(propose, copies), []
     while True:
         try:
@@ -31,14 +33,14 @@ def proposed(copied: list[str], *ways: tuple[Cut, ...]) -> list[tuple[Cut, ...]]
 
 
 def test_changes_that_a_copy_gives_away_are_passed_over() -> None:
-    """Of three removed lines the copy holds one: a third, which is a leak; of four, one: it is not."""
-    three, four = (Cut(1, 3),), (Cut(1, 2), Cut(5, 6))
+    """Each line is a run of eight tokens. Of three removed ones the copy holds one: a third, a leak; of four, one."""
+    three, four = (Cut(1, 1), Cut(3, 3), Cut(5, 5)), (Cut(1, 1), Cut(3, 3), Cut(5, 5), Cut(7, 7))
     assert proposed(LINES[:1], three, four) == [four]
     assert proposed([], three, four) == [three, four]
 
 
 def test_a_line_that_stays_is_not_removed() -> None:
-    kept = (Cut(1, 3, (LINES[0],)),)
+    kept = (Cut(1, 2, (LINES[0],)),)
     assert proposed(LINES[:1], kept) == [kept]
 
 
