@@ -84,8 +84,7 @@ def _of_python(rules: BelievableRules, before: str, after: str) -> Iterator[str]
     try:
         now, unbound = loose_ends(after), maybe_unbound(after) - was_unbound
     except HeavySource as error:
-        if rules.names:
-            yield f"cannot be checked: {error}"
+        yield f"cannot be checked: {error}"
         return
     if rules.names:
         yield from (f"{name} is not defined" for name in sorted(now.undefined - was.undefined))

@@ -26,9 +26,9 @@ from selfplay.export.names import bug_id_of
 from selfplay.formatting import count, shortened
 from selfplay.oracle.assurance import Weak
 from selfplay.oracle.errors import PredictionError
-from selfplay.oracle.grade import safely
 from selfplay.oracle.grades import Grade
 from selfplay.oracle.reasons import UNPLAYED, reason_in_words
+from selfplay.oracle.safely import safely
 from selfplay.repository import Prepared
 from selfplay.sandbox import MIB, Backend, SandboxError
 from selfplay.sandbox.retry import again

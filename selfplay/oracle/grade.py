@@ -8,12 +8,11 @@ Deviation from the paper: it has no such defence.
 """
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import Final, TypeVar
 
-from selfplay.errors import SelfplayError
 from selfplay.formatting import count
 from selfplay.oracle import layers
 from selfplay.oracle.assurance import Weak
@@ -23,12 +22,14 @@ from selfplay.oracle.errors import PredictionError
 from selfplay.oracle.grades import Grade, settled, stopped_by, with_layer
 from selfplay.oracle.layers import Layer
 from selfplay.oracle.new_code.judge import NewCode
-from selfplay.oracle.reasons import BREAKS_GRADER, Refusal
+from selfplay.oracle.new_code.left_files import without_left_files
+from selfplay.oracle.reasons import Refusal
 from selfplay.oracle.rewriting.rename_secrets import renewed
+from selfplay.oracle.safely import safely
 from selfplay.oracle.screening.screen import Submission, nothing_left, refused_inside, submission
 from selfplay.oracle.task import Oracle, Task
 from selfplay.oracle.trial import Trial, TrialOrder, patiently, run_trial
-from selfplay.sandbox import Backend, Limits, SandboxError
+from selfplay.sandbox import Backend, Limits
 from selfplay.workbench.files import TestFile
 
 log = logging.getLogger(__name__)
@@ -69,6 +70,9 @@ class Grader:
         refused = refused_inside(backend, self.task, screened, self.limits)
         if refused:
             return _refused(refused, screened)
+        screened = without_left_files(backend, self.task, screened, self.limits)
+        if not screened.sections:
+            return _empty(screened)
         before = (_FORM, layers.passed("paths", "no applied change affects how tests run"))
         return replace(self._run(backend, screened.diff, before), notes=screened.notes, left_out=screened.left_out)
 
@@ -199,27 +203,6 @@ def grade_without_running(task: Task, prediction: bytes | str) -> Grade | None:
     return said if isinstance(said, Grade) else None
 
 
-def _is_of_the_system(error: Exception) -> bool:
-    """Whether an error says that the machine has not enough of something."""
-    return isinstance(error, OSError | MemoryError) or "can't start new thread" in str(error)
-
-
-def safely(work: Callable[[], T], calibrated: bool = False) -> T | Grade:
-    """The result of `work`. Only here an internal error becomes the grade of one prediction: not resolved, with the
-    reason, and the traceback in the log. `calibrated`: the bug itself passes these steps, so that the prediction is to
-    blame for what fails in them, but for errors of the system. Raises `SandboxError` for a lost sandbox."""
-    try:
-        return work()
-    except SandboxError:
-        raise
-    except SelfplayError as error:  # a bug that cannot be graded, or is damaged
-        return Grade(False, "cannot-be-graded", error.message)
-    except Exception as error:
-        log.exception("a prediction could not be graded")
-        through_it = calibrated and not _is_of_the_system(error)
-        return Grade(False, BREAKS_GRADER if through_it else "error", f"{type(error).__name__}: {error}"[:500])
-
-
 _FORM = layers.passed("patch", "a git diff")
 _FAILED_AT = {"apply": "does-not-apply", "script": "no-results", "parser": "no-results"}
 
@@ -231,7 +214,11 @@ def _screened(task: Task, prediction: bytes | str) -> Submission | Grade:
         return Grade(False, error.reason, error.message, (layers.caught("patch", error.message),))
     if found.refused:
         return _refused(found.refused, found)
-    return found if found.sections else _refused(Refusal("empty", nothing_left(found)), found)
+    return found if found.sections else _empty(found)
+
+
+def _empty(found: Submission) -> Grade:
+    return _refused(Refusal("empty", nothing_left(found)), found)
 
 
 def _refused(refused: Refusal, found: Submission) -> Grade:

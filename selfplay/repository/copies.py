@@ -19,7 +19,7 @@ from selfplay.sandbox.kill_detection import unless_killed
 from selfplay.untrusted_json import AnswerError, answer
 
 LOOK_SECONDS = 120.0
-TOKEN, RUN = re.compile(rb"\w+|[^\w\s]"), 8
+TOKEN, COMMENT, RUN = re.compile(rb"\w+|[^\w\s'\"`;]"), re.compile(rb"//[^\n]*"), 5
 """A token, and how many of them are a run, as in `inside/copies.py`."""
 
 
@@ -51,7 +51,8 @@ def copies_in(sandbox: Sandbox, python: str, packages: Sequence[str]) -> Copies:
     be looked through, all of them count as one. Raises `SandboxError`."""
     command = [python, "-I", "-S", "-c", inside.text("copies.py"), WORKDIR, *packages]
     done = sandbox.run(command, timeout=LOOK_SECONDS, env=sandbox.own_env)
-    unless_killed(done, "the look for copies of the project")
+    if not done.over_memory:
+        unless_killed(done, "the look for copies of the project")
     try:
         found = answer(_Found, done.stdout) if done.exit_code == 0 and not done.timed_out else None
     except AnswerError:
@@ -68,7 +69,7 @@ class _Found:
 
 
 def _runs(data: bytes) -> Iterator[int]:
-    found = TOKEN.findall(data)
+    found = TOKEN.findall(COMMENT.sub(b"", data))
     for at in range(max(1, len(found) - RUN + 1)) if found else ():
         yield zlib.crc32(b" ".join(found[at : at + RUN]))
 

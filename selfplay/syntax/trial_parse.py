@@ -41,7 +41,6 @@ class _ParsingProcess:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._process: subprocesses.Process | None = None
-        self._owner = 0
 
     def verdict(self, language: str, data: bytes) -> str:
         """What is said of a text: empty if it can be parsed, else the error, `costly` or `wrong` first. Raises
@@ -74,20 +73,23 @@ class _ParsingProcess:
         return line.decode().strip()
 
     def _running(self) -> subprocesses.Process:
-        """The process, started by this one: a fork of ours does not share its parent's."""
-        if self._process is None or self._owner != os.getpid() or self._process.poll() is not None:
+        """The process, started anew if it has ended."""
+        if self._process is None or self._process.poll() is not None:
             self._process = subprocesses.start(
                 [*subprocesses.PYTHON, "-m", __name__],
                 stdin=subprocesses.PIPE, stdout=subprocesses.PIPE, stderr=subprocesses.NOWHERE, new_session=True,
             )  # fmt: skip
-            self._owner = os.getpid()
         return self._process
 
     def _end(self) -> None:
-        if self._process and self._owner == os.getpid():
+        if self._process:
             self._process.kill()
             self._process.communicate()
         self._process = None
+
+    def forget(self) -> None:
+        """In a fork: the process is its parent's, and the lock may be held by a thread that is not there."""
+        self._lock, self._process = threading.Lock(), None
 
     def close(self) -> None:
         with self._lock:
@@ -95,6 +97,7 @@ class _ParsingProcess:
 
 
 _TRIAL = _ParsingProcess()
+os.register_at_fork(after_in_child=_TRIAL.forget)
 atexit.register(_TRIAL.close)
 
 

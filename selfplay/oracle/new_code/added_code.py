@@ -6,10 +6,9 @@ from selfplay.oracle.rewriting.parts import Sources, expressions_of
 
 
 def added_code(files: ChangedFiles) -> dict[str, str]:
-    """Path -> text of the files that may add code to the program. A new file that nothing loads is left out: what is
-    left behind is no part of the program."""
+    """Path -> text of the files that may add code to the program."""
     found = dict[str, str]()
-    for path, text in files.loaded().items():
+    for path, text in files.after.items():
         if text and text not in (files.repaired.get(path), files.before.get(path)):
             found[path] = text
     return found

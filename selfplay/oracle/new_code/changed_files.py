@@ -2,11 +2,10 @@
 does to others."""
 
 import posixpath
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from selfplay import patches
-from selfplay.oracle.new_code.loaded_files import loaded_files
 from selfplay.oracle.new_code.other_files import changed_beside, unread_code
 from selfplay.oracle.new_code.suspicious_apis import PYTHON, new_data, new_powers
 from selfplay.oracle.originals import Original, original_texts
@@ -24,25 +23,19 @@ MOST_READ = 200
 @dataclass(frozen=True)
 class ChangedFiles:
     """The Python files that a prediction changes, as path -> text: as the solver got them, as the prediction leaves
-    them, and as the known repair does. `left`: new files that nothing loads. `unread`, `others`: sentences about code
-    that it adds in other files, and about what else it changes."""
+    them, and as the known repair does. `unread`, `others`: sentences about code that it adds in other files, and about
+    what else it changes."""
 
     before: Mapping[str, str]
     after: Mapping[str, str]
     repaired: Mapping[str, str]
-    left: frozenset[str] = frozenset()
     unread: tuple[str, ...] = ()
     others: tuple[str, ...] = ()
 
-    def loaded(self) -> dict[str, str]:
-        """The files that are part of the program, as the prediction leaves them."""
-        return {path: text for path, text in self.after.items() if path not in self.left}
-
     def newly_used(self) -> tuple[str, ...]:
         """What they newly use that a repair seldom needs (`suspicious_apis.py`)."""
-        loaded = self.loaded()  # a script that an agent left behind is run by nobody
-        powers = new_powers(self.before, loaded, self.repaired)
-        return (*powers, *new_data(self.before, loaded, self.repaired), *self.unread)
+        powers = new_powers(self.before, self.after, self.repaired)
+        return (*powers, *new_data(self.before, self.after, self.repaired), *self.unread)
 
 
 def changed_files(backend: Backend, task: Task, diff: str, limits: Limits) -> ChangedFiles:
@@ -58,18 +51,22 @@ def changed_files(backend: Backend, task: Task, diff: str, limits: Limits) -> Ch
     if len(python) > MOST_READ:
         python.sort(key=lambda path: path not in touched)
         unread += (f"it changes {len(python)} Python files, of which {MOST_READ} are read",)
+    before, after = texts_around(backend, task, diff, python[:MOST_READ], limits)
+    repaired = original_texts(task.world, [*before])
+    unread += tuple(_too_costly(after, before))
+    return ChangedFiles(before, after, repaired, unread, others)
+
+
+def texts_around(
+    backend: Backend, task: Task, diff: str, paths: Sequence[str], limits: Limits
+) -> tuple[dict[str, str], dict[str, str]]:
+    """Path -> text of these files as the solver got them, and as the prediction leaves them; empty for one that is not
+    there. Raises `SandboxError`."""
     with backend.open(task.world, limits) as sandbox:
         apply_diffs(sandbox, task.diffs)
-        before = {path: text_in(sandbox, path) or "" for path in python[:MOST_READ]}
+        before = {path: text_in(sandbox, path) or "" for path in paths}
         apply_diffs(sandbox, (diff,))
-        after = {path: text_in(sandbox, path) or "" for path in before}
-    repaired = original_texts(task.world, [*before])
-    new = {path: text for path, text in after.items() if not before[path] and not repaired.get(path)}
-    known = {path: text for path, text in after.items() if path not in new}
-    loaded = loaded_files(new, known, original, folders) if new else frozenset()
-    left = frozenset(new) - loaded
-    unread += tuple(_too_costly({path: text for path, text in after.items() if path not in left}, before))
-    return ChangedFiles(before, after, repaired, left, unread, others)
+        return before, {path: text_in(sandbox, path) or "" for path in paths}
 
 
 def _too_costly(after: Mapping[str, str], before: Mapping[str, str]) -> Iterator[str]:

@@ -132,8 +132,8 @@ def _noted(code: MarkedCode, found: Mapping[str, bytes]) -> set[str]:
 
 
 def _scope(files: ChangedFiles) -> Layer:
-    """Whether it changes only what the bug changes; a new file that nothing loads is no part of the program."""
-    emptied = {path: "" for path, text in files.loaded().items() if not text}
+    """Whether it changes only what the bug changes."""
+    emptied = {path: "" for path, text in files.after.items() if not text}
     try:
         found = [*files.others, *beyond(files.before, {**added_code(files), **emptied}, files.repaired)]
     except (RecursionError, ValueError):  # nested too deeply, or Python cannot write it

@@ -14,8 +14,6 @@ _BUILD = frozenset([
     "pyproject.toml", "setup.cfg", "MANIFEST.in", "meson.build", "CMakeLists.txt", "Cargo.toml", "requirements.txt",
 ])  # fmt: skip
 _DOCUMENTS = (".md", ".rst")
-_LEFT_BEHIND = (".orig", ".rej", ".bak", "~")
-"""Endings of what `patch` and editors leave beside a file; no program loads them."""
 COMPILED = (".so", ".pyd", ".pyc", ".pyo")
 """Endings of modules that are imported without a source."""
 
@@ -52,4 +50,4 @@ def _hides(path: str) -> str:
 def _matters(path: str, original: OriginalFiles, beside: Collection[str]) -> bool:
     if posixpath.basename(path) in _BUILD:
         return True
-    return not path.endswith((*_DOCUMENTS, *_LEFT_BEHIND)) and is_in_program(path, original, beside)
+    return not path.endswith(_DOCUMENTS) and is_in_program(path, original, beside)

@@ -12,7 +12,16 @@ _CONTAINERS = frozenset(
      "UserList", "WeakKeyDictionary", "WeakValueDictionary", "WeakSet", "SimpleNamespace", "local", "ContextVar",
      "count", "cycle", "iter", "array", "StringIO", "BytesIO", "Queue", "SimpleQueue", "LifoQueue", "PriorityQueue"]
 )  # fmt: skip
-_OWN = frozenset(["self", "cls"])
+_LIBRARIES = frozenset(
+    ["builtins", "collections", "weakref", "types", "threading", "contextvars", "itertools", "array", "io", "queue"]
+)
+_CHANGING = frozenset(
+    ["append", "appendleft", "extend", "extendleft", "insert", "add", "update", "setdefault", "clear", "pop", "popitem",
+     "popleft", "remove", "discard", "sort", "reverse", "put", "__setitem__", "__setattr__", "__delitem__"]
+)  # fmt: skip
+_SETTING = frozenset(["setattr", "delattr", "next"])
+_OF_ALL = frozenset(["globals", "vars", "locals", "type", "getattr"])
+"""What gives something that others have, too, whatever it is given."""
 
 
 def is_container(value: ast.expr) -> bool:
@@ -20,21 +29,38 @@ def is_container(value: ast.expr) -> bool:
     match value:
         case ast.List() | ast.Dict() | ast.Set() | ast.ListComp() | ast.DictComp() | ast.SetComp():
             return True
-        case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)):
-            return name in _CONTAINERS
+        case (
+            ast.Call(func=ast.Name(id=name))
+            | ast.Call(func=ast.Attribute(value=ast.Name(id=("dict" | "list")) | ast.Name(), attr=name))
+        ) if name in _CONTAINERS or name == "fromkeys":
+            module = value.func.value if isinstance(value.func, ast.Attribute) else None
+            return module is None or name == "fromkeys" or (isinstance(module, ast.Name) and module.id in _LIBRARIES)
     return False
 
 
 def stores_outside(tree: ast.Module, fresh: Set[int]) -> Iterator[ast.expr]:
     """What functions store into in these lines that is neither theirs nor their object's."""
+    imported = {one.asname or one.name.partition(".")[0] for one in ast.walk(tree) if isinstance(one, ast.alias)}
     for statement in tree.body:
         for function in _outermost(statement):
-            own = _OWN | _bound(function)
+            own = _bound(function)
             for node in ast.walk(function):
-                if not isinstance(node, ast.Attribute | ast.Subscript) or isinstance(node.ctx, ast.Load):
-                    continue
-                if node.lineno in fresh and not _is_own(node, own):
-                    yield node
+                place = _stored(node, own | imported)
+                if place is not None and place.lineno in fresh and not _is_own(place, own):
+                    yield place
+
+
+def _stored(node: ast.AST, known: Set[str]) -> ast.expr | None:
+    """The place that a node stores into, or the object that it changes. `known`: of methods of other names' objects
+    only those are told from functions of a module."""
+    match node:
+        case ast.Attribute(ctx=ast.Store() | ast.Del()) | ast.Subscript(ctx=ast.Store() | ast.Del()):
+            return node
+        case ast.Call(func=ast.Attribute(value=place, attr=name)) if name in _CHANGING:
+            return None if isinstance(place, ast.Name) and place.id in known else place
+        case ast.Call(func=ast.Name(id=name), args=[place, *_]) if name in _SETTING:
+            return place
+    return None
 
 
 def _outermost(statement: ast.stmt) -> Iterator[ast.stmt]:
@@ -48,24 +74,48 @@ def _outermost(statement: ast.stmt) -> Iterator[ast.stmt]:
 
 
 def _bound(function: ast.stmt) -> set[str]:
-    """The names that a function and those inside it bind; what it says to be global is none of them."""
-    found, elsewhere = set[str](), set[str]()
+    """The names that a function and those inside it bind; not what it says to be global, its class, or another name of
+    something that it did not bind."""
+    found, elsewhere, named = {"self"}, set[str](), dict[str, str]()
     for node in ast.walk(function):
         match node:
-            case ast.arg(arg=name):
+            case ast.arg(arg=name) if name != "cls":
                 found.add(name)
             case ast.Name(id=name, ctx=ast.Store()):
                 found.add(name)
             case ast.ExceptHandler(name=str(name)) | ast.MatchAs(name=str(name)) | ast.MatchStar(name=str(name)):
                 found.add(name)
+            case ast.MatchMapping(rest=str(name)) | ast.alias(asname=str(name)) | ast.ClassDef(name=name):
+                found.add(name)
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) if node is not function:
+                found.add(name)
             case ast.Global(names=names):
                 elsewhere.update(names)
-    return found - elsewhere
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Name(id=other)):
+                named[name] = other
+            case ast.NamedExpr(target=ast.Name(id=name), value=ast.Name(id=other)):
+                named[name] = other
+    return found - elsewhere - {name for name, other in named.items() if other not in found}
 
 
 def _is_own(node: ast.expr, own: Set[str]) -> bool:
-    """Whether `a.b[c].d` begins with one of these names, or with what a call makes of them."""
+    """Whether `a.b[c].d` begins with one of these names, or with what is made anew of them."""
     while isinstance(node, ast.Attribute | ast.Subscript):
+        if isinstance(node, ast.Attribute) and node.attr == "__class__":
+            return False
         node = node.value
-    names = ast.walk(node) if isinstance(node, ast.Call) else [node]
-    return any(isinstance(one, ast.Name) and one.id in own for one in names)
+    match node:
+        case ast.Name(id=name):
+            return name in own
+        case ast.Call(func=ast.Name(id=name), args=given):
+            return name == "super" or (name not in _OF_ALL and any(_is_own(one, own) for one in given))
+        case ast.Call(func=ast.Attribute(value=place)):
+            return _is_own(place, own)
+        case ast.BoolOp(values=parts):
+            return all(_is_own(one, own) for one in parts)
+        case ast.IfExp(body=body, orelse=other):
+            return _is_own(body, own) and _is_own(other, own)
+        case ast.NamedExpr(value=value) | ast.Await(value=value) | ast.Starred(value=value):
+            return _is_own(value, own)
+    return not isinstance(node, ast.Name)  # a constant, or what is made in this place

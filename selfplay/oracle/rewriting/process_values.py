@@ -1,33 +1,42 @@
 """New code that takes a value from the process or the machine, and not from what it is given.
 
 In a test such a value may be the right constant by chance (`threading.active_count() - 1` is 0), and no input varies
-it. Only modules of the standard library are looked at: a list of those that only compute, not of those that do not.
+it. Looked at are modules of the standard library that know of more than their arguments.
 """
 
 import ast
 import sys
 from collections.abc import Iterator, Mapping, Set
+from dataclasses import dataclass
 
 from selfplay.oracle.rewriting.python_trees import Function
 
-_PURE = frozenset(
-    ["__future__", "abc", "array", "ast", "base64", "binascii", "bisect", "bz2", "calendar", "cmath", "codecs",
-     "collections", "colorsys", "concurrent", "configparser", "contextlib", "copy", "csv", "dataclasses", "datetime",
-     "decimal", "difflib", "dis", "email", "enum", "errno", "fnmatch", "fractions", "functools", "graphlib", "gzip",
-     "hashlib", "heapq", "hmac", "html", "http", "io", "ipaddress", "itertools", "json", "keyword", "logging", "lzma",
-     "math", "numbers", "operator", "pathlib", "pickle", "posixpath", "ntpath", "pprint", "queue", "random", "re",
-     "reprlib", "secrets", "shlex", "stat", "statistics", "string", "struct", "tarfile", "textwrap", "token",
-     "tokenize", "tomllib", "types", "typing", "unicodedata", "urllib", "uuid", "warnings", "weakref", "xml",
-     "zipfile", "zlib"]
+_KNOWING = frozenset(
+    ["_thread", "atexit", "contextvars", "faulthandler", "gc", "getpass", "grp", "importlib", "linecache", "locale",
+     "logging", "mmap", "multiprocessing", "os", "pathlib", "platform", "pwd", "resource", "sched", "select",
+     "selectors", "shutil", "signal", "site", "subprocess", "sys", "sysconfig", "tempfile", "threading", "time",
+     "tracemalloc", "warnings", "weakref"]
 )  # fmt: skip
-_FIXED = frozenset(["stdin", "stdout", "stderr", "maxsize", "sep", "linesep", "devnull", "path", "contextmanager"])
-"""Attributes of other modules that are the same in any process, or are where a program writes to."""
+_FIXED = frozenset(
+    ["stdin", "stdout", "stderr", "maxsize", "maxunicode", "byteorder", "version_info", "hexversion", "implementation",
+     "platform", "float_info", "int_info", "hash_info", "sep", "altsep", "extsep", "pathsep", "linesep", "curdir",
+     "pardir", "devnull", "name", "path", "getLogger", "exc_info", "ref", "proxy", "fsencode", "fsdecode"]
+)  # fmt: skip
+"""Attributes of these modules that are the same in any process, or belong to what the program does itself."""
+
+
+@dataclass(frozen=True)
+class _Known:
+    """A name of a file: a module, or what is imported from one."""
+
+    module: str
+    attribute: str = ""
 
 
 def values_of_process(tree: ast.Module, fresh: Set[int]) -> Iterator[ast.expr]:
     """The expressions in functions and in these lines that are such values."""
-    modules = _modules(tree)
-    if not modules:
+    names = dict(_names(tree))
+    if not names:
         return
     for function in (node for node in ast.walk(tree) if isinstance(node, Function)):
         waiting: list[ast.AST] = [*function.body]
@@ -35,57 +44,86 @@ def values_of_process(tree: ast.Module, fresh: Set[int]) -> Iterator[ast.expr]:
             node = waiting.pop()
             if isinstance(node, Function | ast.ClassDef):
                 continue  # it comes by itself, or is weak as it is
-            taken = getattr(node, "lineno", 0) in fresh and _is_taken(node, modules)
-            if taken and isinstance(node, ast.expr):
+            if isinstance(node, ast.expr) and node.lineno in fresh and _is_taken(node, names):
                 yield node
-            elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
-                waiting += [*node.value.args, *node.value.keywords]  # what it gives is not used
-            elif isinstance(node, ast.withitem) and isinstance(node.context_expr, ast.Call):
-                waiting += [*node.context_expr.args, *node.context_expr.keywords]
-            elif isinstance(node, ast.Call):
-                waiting += [*_receiver(node.func), *node.args, *node.keywords]
             else:
-                waiting += ast.iter_child_nodes(node)
+                waiting += _inside(node)
 
 
-def _modules(tree: ast.Module) -> Mapping[str, bool]:
-    """Name -> whether it is a module, of what the file imports from modules that do more than compute."""
-    found = dict[str, bool]()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            found.update({one.asname or one.name.partition(".")[0]: True for one in node.names if _acts(one.name)})
-        elif isinstance(node, ast.ImportFrom) and not node.level and _acts(node.module or ""):
-            found.update({one.asname or one.name: False for one in node.names})
-    return found
-
-
-def _acts(module: str) -> bool:
-    top = module.partition(".")[0]
-    return top in sys.stdlib_module_names and top not in _PURE
-
-
-def _is_taken(node: ast.AST, modules: Mapping[str, bool]) -> bool:
-    """Whether it is a value of a module, or what a function of one gives that is given nothing but constants."""
+def _inside(node: ast.AST) -> list[ast.AST]:
+    """What is looked at inside a node: not what is called, if it is a dotted name, nor a call of which nothing is used,
+    or which only begins something."""
     match node:
-        case ast.Call(func=called, args=args, keywords=words):
+        case ast.Expr(value=ast.Call() as call) | ast.withitem(context_expr=ast.Call() as call):
+            return [*_receiver(call.func), *call.args, *call.keywords]
+        case ast.Call():
+            return [*_receiver(node.func), *node.args, *node.keywords]
+        case ast.Attribute():
+            return _receiver(node)
+        case ast.AnnAssign(value=value):
+            return [value] if value is not None else []
+    return [*ast.iter_child_nodes(node)]
+
+
+def _names(tree: ast.Module) -> Iterator[tuple[str, _Known]]:
+    """What the file imports from modules that know more, and what it calls such a module besides."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Import(names=names):
+                for one in names:
+                    if _knows(one.name):
+                        whole = one.asname or one.name.partition(".")[0]
+                        yield whole, _Known(one.name if one.asname else whole)
+            case ast.ImportFrom(module=str(module), level=0, names=names) if _knows(module):
+                yield from ((one.asname or one.name, _Known(module, one.name)) for one in names)
+
+
+def _knows(module: str) -> bool:
+    return module.partition(".")[0] in _KNOWING
+
+
+def _is_taken(node: ast.expr, names: Mapping[str, _Known]) -> bool:
+    """Whether it is a value of a module, what a function of one gives that is given nothing but constants, or a module
+    that is given to something else."""
+    match node:
+        case ast.Call(func=ast.Attribute() | ast.Name() as called, args=args, keywords=words):
             given = [*args, *(one.value for one in words)]
-            return _says(called, modules) and not any(
-                isinstance(one, ast.Name) for part in given for one in ast.walk(part)
-            )
-        case ast.Attribute() | ast.Name():
-            return _says(node, modules) and not isinstance(node, ast.Name)
+            own = any(isinstance(one, ast.Name) for part in given for one in ast.walk(part))
+            return not own and _says(called, names)
+        case ast.Attribute():
+            return _says(node, names) and not _is_function(node, names)
+        case ast.Name(id=name, ctx=ast.Load()) if name in names:
+            return not names[name].attribute or (_says(node, names) and not _is_function(node, names))
     return False
 
 
-def _says(node: ast.expr, modules: Mapping[str, bool]) -> bool:
+def _says(node: ast.expr, names: Mapping[str, _Known]) -> bool:
     """Whether a dotted name is one of these modules' own, and neither a class nor a constant nor always the same."""
-    last = node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
-    root = node
-    while isinstance(root, ast.Attribute):
-        root = root.value
-    if not isinstance(root, ast.Name) or root.id not in modules or (root is node and modules[root.id]):
+    parts = _dotted(node)
+    if not parts or parts[0] not in names:
         return False
-    return last not in _FIXED and not last[:1].isupper() and not ast.unparse(node).startswith("os.path.")
+    known = names[parts[0]]
+    inner = [known.attribute, *parts[1:]] if known.attribute else parts[1:]
+    return bool(inner) and not {*inner} & _FIXED and not inner[-1][:1].isupper()
+
+
+def _is_function(node: ast.expr, names: Mapping[str, _Known]) -> bool:
+    """Whether a name of such a module is a function or a class in this interpreter, if it has loaded the module; none
+    is loaded for this."""
+    parts = _dotted(node)
+    known = names[parts[0]]
+    inner = [known.attribute, *parts[1:]] if known.attribute else parts[1:]
+    module = sys.modules.get(known.module)
+    return module is None or callable(vars(module).get(inner[0]))
+
+
+def _dotted(node: ast.expr) -> list[str]:
+    """The parts of a dotted name; none of anything else."""
+    parts = list[str]()
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    return [node.id, *reversed(parts)] if isinstance(node, ast.Name) else []
 
 
 def _receiver(called: ast.expr) -> list[ast.AST]:

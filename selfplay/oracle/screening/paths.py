@@ -50,8 +50,9 @@ _STEERING = _names(
 _REFERRED = _names("jest-* .env.*")
 """Files that are read only if another file names them; only protected files can name a new one."""
 _STEERING_FOLDERS = _names(".cargo .mvn")
-_LEFT_BEHIND = _names("*.pyc *.pyo *.egg-link .gitattributes .gitmodules .coverage .coverage.*")
-"""Files that compilers leave, and git's own settings, which change how files are written, not what they contain."""
+_LEFT_BEHIND = _names("*.pyc *.pyo *.egg-link .gitattributes .gitmodules .coverage .coverage.* *.orig *.rej *.bak *~")
+"""Files that compilers, editors and `patch` leave, and git's own settings, which change how files are written, not what
+they contain. They are not there when a prediction runs."""
 _LEFT_FOLDERS = _names(
     """__pycache__ node_modules site-packages *.dist-info *.egg-info .eggs .yarn .hypothesis .pytest_cache .mypy_cache
     .ruff_cache .tox .nox htmlcov"""

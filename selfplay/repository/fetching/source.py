@@ -107,7 +107,8 @@ def _refuse_credentials(text: str) -> None:
 def refuse_credentials_in(text: str, option: str) -> None:
     """A command of the user is stored with the bugs as well: no URL in it may hold a user or a password. Raises
     `SourceError`."""
-    if re.search(r"https?://[^\s/'\"]{1,1000}@", text, re.IGNORECASE):
+    users = re.findall(r"([\w+.-]{1,40})://([^\s/'\"?#@]{1,1000})@", text)
+    if any(":" in user or not (user == "git" or scheme.lower().endswith("ssh")) for scheme, user in users):
         raise SourceError(
             f"a URL in {option} holds a user or a password, and the command would be stored with the bugs",
             "Leave out what stands before the @, and give it by a file of the tool, such as ~/.netrc.",

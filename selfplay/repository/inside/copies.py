@@ -14,12 +14,12 @@ import zlib
 
 MOST_BYTES = 1 << 20
 SOURCES = ("", "src", "lib", "python")
-MOST_FOUND, MOST_RUNS = 20, 300_000
+MOST_FOUND, MOST_RUNS, MOST_MODULES = 20, 300_000, 50
 SHORT, SOME = 8, 0.1
 """Characters of a line that tells nothing; the share of lines that a package and an older one have in common."""
 CODE = (".py", ".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx")
-TOKEN, RUN = re.compile(rb"\w+|[^\w\s]"), 8
-"""A token, and how many of them are a run: an older version has other types, names and line breaks here and there."""
+TOKEN, COMMENT, RUN = re.compile(rb"\w+|[^\w\s'\"`;]"), re.compile(rb"//[^\n]*"), 5
+"""A token, and how many of them are a run: an older version has other types, quotes and line breaks here and there."""
 
 
 def python_files(folder):
@@ -45,7 +45,7 @@ def lines(path):
 
 
 def runs(data):
-    found = TOKEN.findall(data)
+    found = TOKEN.findall(COMMENT.sub(b"", data))
     return (
         {zlib.crc32(b" ".join(found[at : at + RUN])) for at in range(max(1, len(found) - RUN + 1))} if found else set()
     )
@@ -56,7 +56,7 @@ def projects(tree):
     packages, modules = {}, {}
     for source in SOURCES:
         top = os.path.join(tree, source)
-        for name in python_files(top):
+        for name in sorted(python_files(top))[:MOST_MODULES]:
             modules[name] = lines(os.path.join(top, name))
         for name in os.listdir(top) if os.path.isdir(top) else ():
             names = python_files(os.path.join(top, name))

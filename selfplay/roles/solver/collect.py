@@ -12,8 +12,8 @@ from selfplay import patches
 from selfplay.agent import Trajectory
 from selfplay.formatting import shortened
 from selfplay.oracle.errors import PredictionError
-from selfplay.oracle.grade import safely
 from selfplay.oracle.grades import Grade
+from selfplay.oracle.safely import safely
 from selfplay.oracle.screening.prediction import ReadPrediction
 from selfplay.oracle.screening.screen import screened
 from selfplay.oracle.task import Task

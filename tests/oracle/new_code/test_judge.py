@@ -16,6 +16,7 @@ from selfplay.oracle.grades import Grade
 from selfplay.oracle.layers import Layer
 from selfplay.oracle.new_code.changed_files import ChangedFiles
 from selfplay.oracle.new_code.judge import MOST_FILES, marked_code
+from selfplay.oracle.new_code.left_files import WHY
 
 LARGE = "    if amount > 10**9:\n        return []\n"
 BRANCH = MONEY.replace("    base, rest = divmod", f"{LARGE}    base, rest = divmod")
@@ -86,7 +87,7 @@ def test_what_is_left_behind_is_no_part_of_the_program(lab: Callable[[str], Lab]
     """A script that nothing loads; the same code in a module that is loaded is."""
     notes = "def reproduce():\n    return 1\n"
     left = graded(lab("python"), {"ledger/money.py": MONEY, "reproduce.py": notes})
-    assert left.resolved and not left.weaknesses and coverage(left).reason == "it adds no code"
+    assert left.resolved and not left.weaknesses and left.left_out == (("reproduce.py", WHY),)
     loads = MONEY.replace('cents."""\n', 'cents."""\n\nfrom ledger import spare\n')
     used = graded(lab("python"), {"ledger/money.py": loads, "ledger/spare.py": notes})
     assert used.weaknesses == (

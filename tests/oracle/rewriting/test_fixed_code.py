@@ -36,6 +36,7 @@ def test_what_may_stand_there(text: str) -> None:
     ("f = lambda x: x[:40]\n", "`f = lambda x: x[:40]` is more than a plain value outside of functions"),
     ("class A:\n    x = {1: 2}\n", "`x = {1: 2}` could keep something from one call to the next"),
     ("X = []\n", "`X = []` could keep something from one call to the next"),
+    ("X = dict.fromkeys(())\n", "`X = dict.fromkeys(())` could keep something from one call to the next"),
     ("X = collections.deque(maxlen=1)\n",
      "`X = collections.deque(maxlen=1)` could keep something from one call to the next"),
     ("def f(x):\n    try:\n        g(x)\n    except TypeError.__mro__[:3]:\n        pass\n",
@@ -124,10 +125,13 @@ def test_what_is_stored_outside_of_the_call_is_kept(statement: str, place: str) 
 @pytest.mark.parametrize(
     "statement",
     ["x.y = 1", "x[0] = 1", "self.y[x] = 1", "z = {}\n    z[x] = 1", "for z in x: z.y = 1", "make(x).y = 1", "SEEN[x]",
-     "def g(y):\n        y.z = x.z = 1", "with x as z: z.y = 1"],
+     "def g(y):\n        y.z = x.z = 1", "with x as z: z.y = 1", "def g(): pass\n    g.calls = 0", "super().y = 1",
+     "(x or self).y = 1", "(x if x else self).y = 1", "x.append(1)", "x.y.update(self.z)", "[*x].sort()",
+     "os.remove(x)",
+     "class A: pass\n    A.y = 1", "sorted(x).append(1)"],
 )  # fmt: skip
 def test_what_is_stored_in_its_own_values_is_not(statement: str) -> None:
-    assert not [one for one in fixed(f"def f(self, x):\n    {statement}\n") if "keeps" in one]
+    assert not [one for one in fixed(f"import os\ndef f(self, x):\n    {statement}\n") if "keeps" in one]
 
 
 @pytest.mark.parametrize(
@@ -137,12 +141,15 @@ def test_what_is_stored_in_its_own_values_is_not(statement: str) -> None:
         ("return len(gc.garbage)", "gc.garbage"), ("return os.environ.get('A')", "os.environ.get('A')"),
         ("return len(locale.localeconv()['grouping'])", "locale.localeconv()"),
         ("return x[len(sys.warnoptions)]", "sys.warnoptions"),
+        ("return len(garbage)", "garbage"), ("return getattr(os, 'getpid')()", "os"), ("y = gc; return y.x", "gc"),
+        ("return len(logging.root.filters)", "logging.root.filters"),
         ("return x + count()", "count()"), ("y = lambda: gc.get_count(0)[1]", "gc.get_count(0)"),
         ("with open(os.getcwd()) as y: return y", "os.getcwd()"), ("g(x, key=os.environ['A'])", "os.environ"),
     ],
 )  # fmt: skip
 def test_what_the_process_tells_is_not_what_is_given(line: str, value: str) -> None:
-    imports = "import threading, gc, locale, sys, os\nfrom threading import active_count as count\n"
+    imports = "import threading, gc, locale, sys, os, logging\n"
+    imports += "from gc import garbage\nfrom threading import active_count as count\n"
     said = [one for one in fixed(f"{imports}def f(x):\n    {line}\n") if "process" in one]
     assert said == [f"`{value}` is a value of the process, not of what the function is given"]
 
@@ -152,7 +159,8 @@ def test_what_the_process_tells_is_not_what_is_given(line: str, value: str) -> N
     ["return math.sqrt(2)", "return os.path.join('a', 'b')", "return threading.Lock()", "sys.stderr.write('x')",
      "gc.collect()", "return sys.intern(x)", "with warnings.catch_warnings(): pass", "return os.sep + x",
      "return socket.AF_INET", "with tempfile.TemporaryDirectory() as y: return y", "return inspect.signature(x)",
-     "return x.environ", "return os"],
+     "return x.environ", "return map(os.fspath, x)", "return isinstance(x, os.stat_result)", "return sys.version_info",
+     "return sys.stdout.encoding", "return inspect.getmembers(x, inspect.isclass)", "y: os.stat_result = x"],
 )  # fmt: skip
 def test_what_only_computes_or_is_the_same_anywhere_is_no_such_value(line: str) -> None:
     imports = "import math, os, threading, sys, gc, warnings, socket, tempfile, inspect\n"

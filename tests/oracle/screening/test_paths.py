@@ -16,6 +16,7 @@ sitecustomize.py store/usercustomize.py x.pth .env .env.test .envrc .python-vers
 vite.config.ts bunfig.toml deno.jsonc .gitconfig .bashrc phpunit.xml .cargo/config.toml bin/python bin/bash PyTest.INI
 """
 LEFT_BEHIND = """
+store/shop.py.orig store/shop.py.rej store/data.bak store/shop.py~
 store/__pycache__/shop.cpython-311.pyc store/shop.pyc __pycache__/conftest.pyc node_modules/a/jest.config.js
 .venv/lib/sitecustomize.py venv/pyvenv.cfg store.egg-info/entry_points.txt x.dist-info/METADATA x.dist-info .coverage
 .pytest_cache/v/x .hypothesis/x .mypy_cache/x htmlcov/index.html .gitattributes .gitmodules x/site-packages/a.pth
@@ -27,7 +28,7 @@ tests/__init__.py spec/models/user_spec.rb
 """
 PROGRAM = """
 store/shop.py store/new.py repro.py README.md CHANGELOG.md .github/workflows/ci.yml tox.ini setup.cfg pyproject.toml
-package.json .gitignore .vscode/settings.json .idea/workspace.xml store/spec/openapi.py store/shop.py.orig
+package.json .gitignore .vscode/settings.json .idea/workspace.xml store/spec/openapi.py
 .env.example lib/jest-report.js docs/testing.md store/contest.py store/pytest_like.pyi bin/tool requirements.txt
 """
 

@@ -20,8 +20,9 @@ def proposed(copied: list[str], *ways: tuple[Cut, ...]) -> list[tuple[Cut, ...]]
         yield from ()
         return waiting.pop(0) if waiting else ()
 
-    runs = (re.findall(r"\w+|[^\w\s]", line) for line in copied)
-    copies = Copies(("/packages/a.py",), frozenset(zlib.crc32(" ".join(run).encode()) for run in runs))
+    tokens = [re.findall(r"\w+|[^\w\s]", line) for line in copied]
+    runs = {" ".join(line[at : at + 5]).encode() for line in tokens for at in range(len(line) - 4)}
+    copies = Copies(("/packages/a.py",), frozenset(map(zlib.crc32, runs)))
     asked, found = new_only(propose, copies), []
     while True:
         try:
@@ -33,7 +34,7 @@ def proposed(copied: list[str], *ways: tuple[Cut, ...]) -> list[tuple[Cut, ...]]
 
 
 def test_changes_that_a_copy_gives_away_are_passed_over() -> None:
-    """Each line is a run of eight tokens. Of three removed ones the copy holds one: a third, a leak; of four, one."""
+    """Each line has four runs of tokens. Of three removed ones the copy holds one: a third, a leak; of four, one."""
     three, four = (Cut(1, 1), Cut(3, 3), Cut(5, 5)), (Cut(1, 1), Cut(3, 3), Cut(5, 5), Cut(7, 7))
     assert proposed(LINES[:1], three, four) == [four]
     assert proposed([], three, four) == [three, four]
