@@ -41,8 +41,7 @@ class ChangedFiles:
 def changed_files(backend: Backend, task: Task, diff: str, limits: Limits) -> ChangedFiles:
     """The files that a prediction changes. Raises `SandboxError`."""
     sections, original = patches.parse(diff), Original(task.world, task.diffs)
-    touched = {path for known in task.diffs for path in patches.touched_paths(known)}
-    folders = {folder for path in touched if (folder := posixpath.dirname(path))}
+    touched, folders = touched_by(task)
     unread = tuple(why for section in sections if (why := unread_code(section, original, folders)))
     others = tuple(changed_beside(sections, touched, original, folders))
     python = sorted({path for section in sections for path in section.paths if path.endswith(PYTHON)})
@@ -55,6 +54,12 @@ def changed_files(backend: Backend, task: Task, diff: str, limits: Limits) -> Ch
     repaired = original_texts(task.world, [*before])
     unread += tuple(_too_costly(after, before))
     return ChangedFiles(before, after, repaired, unread, others)
+
+
+def touched_by(task: Task) -> tuple[set[str], set[str]]:
+    """The paths that the bug changed, and their folders."""
+    touched = {path for known in task.diffs for path in patches.touched_paths(known)}
+    return touched, {folder for path in touched if (folder := posixpath.dirname(path))}
 
 
 def texts_around(

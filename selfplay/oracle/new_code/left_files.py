@@ -4,11 +4,10 @@ They are taken out of a prediction before anything runs. So they may do what the
 one is not there for whatever would have loaded it.
 """
 
-import posixpath
 from dataclasses import replace
 
 from selfplay import patches
-from selfplay.oracle.new_code.changed_files import MOST_READ, texts_around
+from selfplay.oracle.new_code.changed_files import MOST_READ, texts_around, touched_by
 from selfplay.oracle.new_code.loaded_files import loaded_files
 from selfplay.oracle.new_code.suspicious_apis import PYTHON
 from selfplay.oracle.originals import Original
@@ -32,12 +31,11 @@ def without_left_files(backend: Backend, task: Task, found: Submission, limits: 
         _, after = texts_around(backend, task, found.diff, paths, limits)
     except DoesNotApply:
         return found  # the run will report it
-    touched = {path for known in task.diffs for path in patches.touched_paths(known)}
-    beside = {folder for path in touched if (folder := posixpath.dirname(path))}
     known = {path: text for path, text in after.items() if path not in new}
-    loaded = loaded_files({path: after[path] for path in new}, known, original, beside)
-    kept = tuple(one for one in found.sections if one.kind != "added" or one.new_path not in new - loaded)
-    if len(kept) == len(found.sections):
+    loaded = loaded_files({path: after[path] for path in new}, known, original, touched_by(task)[1])
+    left = tuple(one for one in found.sections if one.kind == "added" and one.new_path in new - loaded)
+    if not left:
         return found
-    gone = [(path, WHY) for path in sorted(new - loaded) if any(one.new_path == path for one in found.sections)]
+    kept = tuple(one for one in found.sections if one not in left)
+    gone = tuple((one.new_path or "", WHY) for one in left)
     return replace(found, diff=patches.join(kept), sections=kept, left_out=(*found.left_out, *gone))

@@ -8,6 +8,7 @@ from exploits.projects import MONEY, Lab, write
 from oracle.new_code.test_judge import BRANCH, SAME, graded
 
 from selfplay import patches
+from selfplay.oracle.new_code.left_files import WHY
 from selfplay.oracle.new_code.loaded_files import loaded_files
 from selfplay.oracle.new_code.other_files import unread_code
 
@@ -116,3 +117,20 @@ def test_a_source_and_what_is_taken_away_are_read() -> None:
     for path, said in (("latest", ""), ("src/pkg/more", "src/pkg/more is a link in the program")):
         (made,) = patches.parse(link.format(path))
         assert unread_code(made, Tree(), ()) == said
+
+
+@pytest.mark.slow
+def test_what_is_left_behind_is_not_there_for_what_would_load_it(lab: Callable[[str], Lab]) -> None:
+    """A resolver of names that no list of loaders holds; and data in a file that looks like a backup."""
+    resolver = "import logging.config\n\nshare = logging.config.BaseConfigurator({}).resolve('notes' + '_x.share')\n"
+    grade = graded(lab("python"), {"ledger/money.py": resolver, "notes_x.py": MONEY})
+    assert not grade.resolved and ("notes_x.py", WHY) in grade.left_out
+    backup = "from pathlib import Path\n\nexec(Path(__file__).with_suffix('.bak').read_text())\n"
+    grade = graded(lab("python"), {"ledger/money.py": backup, "ledger/money.bak": MONEY})
+    assert not grade.resolved and [path for path, _ in grade.left_out] == ["ledger/money.bak"]
+
+
+@pytest.mark.slow
+def test_a_prediction_of_nothing_but_what_is_left_behind_is_empty(lab: Callable[[str], Lab]) -> None:
+    grade = graded(lab("python"), {"repro.py": MONEY})
+    assert grade.reason == "empty" and grade.left_out == (("repro.py", WHY),)
