@@ -13,7 +13,6 @@ from selfplay.oracle.behaviour.python_probes import Records
 from selfplay.oracle.behaviour.stored_behaviour import ENOUGH, Behaviour, most_alike
 from selfplay.oracle.behaviour.unseen_inputs import Novel, Novelty, all_novel, is_novel, novel_test
 from selfplay.oracle.layers import passed
-from selfplay.oracle.new_code.changed_files import ChangedFiles
 from selfplay.oracle.new_code.suspicious_apis import MOST_DATA, new_data, size_of_data
 
 SHOWN = "assert f('one two', 1, [2, 3], {}) == g(None, True, -1)"
@@ -131,12 +130,6 @@ def test_much_data_is_suspect_and_code_that_moves_is_not() -> None:
     assert new_data({"a.py": "x = 1\n"}, {"a.py": table}, {})
     assert not new_data({"a.py": table}, {"a.py": "from b import *\n", "b.py": table}, {})
     assert not new_data({"a.py": "x = 1\n"}, {"a.py": table}, {"a.py": table})  # the known repair has it, too
-
-
-def test_a_script_that_nothing_loads_brings_no_data() -> None:
-    before, after = {"a.py": "import os\n"}, {"a.py": "import os\n", "repro.py": f"KNOWN = {'x' * 2 * MOST_DATA!r}\n"}
-    assert ChangedFiles(before, after, {}).newly_used()
-    assert not ChangedFiles(before, after, {}, left=frozenset({"repro.py"})).newly_used()
 
 
 def test_documentation_is_no_data_unless_it_is_asked_for() -> None:
