@@ -55,7 +55,7 @@ def _record_audit(pool: Curriculum, bug: str, audit: Audit | str, say: Say) -> N
     if audit.state is AuditState.NOT_AUDITABLE:
         say(f"{bug} cannot be audited: {audit.reason}")
     if worst := audit.worst:
-        say(f"{bug} is left out: {worst.where} gives {worst.share:.0%} of the answer away")
+        say(f"{bug} is left out: {worst.sentence}")
 
 
 def _audit(ready: ReadyBug, backend: Backend) -> Audit | str:

@@ -7,11 +7,10 @@ what a person has to look at (`suspect`) `new_code`. docs/exploits.md describes 
 Deviation from the paper: it has no such defence.
 """
 
-import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
-from typing import Final, TypeVar
+from typing import Final
 
 from selfplay.formatting import count
 from selfplay.oracle import layers
@@ -31,10 +30,6 @@ from selfplay.oracle.task import Oracle, Task
 from selfplay.oracle.trial import Trial, TrialOrder, patiently, run_trial
 from selfplay.sandbox import Backend, Limits
 from selfplay.workbench.files import TestFile
-
-log = logging.getLogger(__name__)
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)

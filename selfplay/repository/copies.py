@@ -5,22 +5,19 @@ may stand there: scripts do not propose such changes, and a bug's world is searc
 search each world then, without a copy, would cost more than most suites.)
 """
 
-import re
-import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from threading import Lock
 
 from selfplay.plain_text import encode
 from selfplay.repository import inside
+from selfplay.repository.inside.token_runs import token_runs
 from selfplay.repository.prepared import Prepared
 from selfplay.sandbox import WORKDIR, Backend, Sandbox
 from selfplay.sandbox.kill_detection import unless_killed
 from selfplay.untrusted_json import AnswerError, answer
 
 LOOK_SECONDS = 120.0
-TOKEN, COMMENT, RUN = re.compile(rb"\w+|[^\w\s'\"`;]"), re.compile(rb"//[^\n]*"), 5
-"""A token, and how many of them are a run, as in `inside/copies.py`."""
 
 
 @dataclass(frozen=True)
@@ -33,23 +30,24 @@ class Copies:
 
     def share(self, texts: Sequence[str]) -> float:
         """The share of the runs of tokens in these texts that the copies hold; 0 if they have no tokens."""
-        own = [run for text in texts for run in _runs(encode(text))]
+        own = [run for text in texts for run in token_runs(encode(text))]
         return sum(run in self.runs for run in own) / max(1, len(own))
 
 
-def copies_of(prepared: Prepared, backend: Backend) -> Copies:
-    """The copies of a prepared project. Raises `SandboxError`."""
+def copies_of(prepared: Prepared, backend: Backend, *, runs: bool = False) -> Copies:
+    """The copies of a prepared project, with their `runs` if asked for. Raises `SandboxError`."""
     packages = tuple(mount.target for mount in prepared.mounts)
     if not packages:
         return Copies()
     with backend.open(prepared.world()) as sandbox:
-        return copies_in(sandbox, backend.python, packages)
+        return copies_in(sandbox, backend.python, packages, runs=runs)
 
 
-def copies_in(sandbox: Sandbox, python: str, packages: Sequence[str]) -> Copies:
+def copies_in(sandbox: Sandbox, python: str, packages: Sequence[str], *, runs: bool = False) -> Copies:
     """The copies of the project of an open sandbox among these folders, by the sandbox's own `python`; if they cannot
     be looked through, all of them count as one. Raises `SandboxError`."""
-    command = [python, "-I", "-S", "-c", inside.text("copies.py"), WORKDIR, *packages]
+    program = "".join(inside.text(name) for name in ("token_runs.py", "copies.py"))
+    command = [python, "-I", "-S", "-c", program, "runs" if runs else "places", WORKDIR, *packages]
     done = sandbox.run(command, timeout=LOOK_SECONDS, env=sandbox.own_env)
     if not done.over_memory:
         unless_killed(done, "the look for copies of the project")
@@ -68,14 +66,8 @@ class _Found:
     runs: list[int]
 
 
-def _runs(data: bytes) -> Iterator[int]:
-    found = TOKEN.findall(COMMENT.sub(b"", data))
-    for at in range(max(1, len(found) - RUN + 1)) if found else ():
-        yield zlib.crc32(b" ".join(found[at : at + RUN]))
-
-
 class CopiesOnce:
-    """The copies of one project, looked for by whoever asks first."""
+    """The places of the copies of one project, looked for by whoever asks first."""
 
     def __init__(self) -> None:
         self._found: Copies | None = None

@@ -195,7 +195,7 @@ def _leak(run: InjectorRun, backend: Backend, artifact: Artifact) -> str:
         raise
     except SelfplayError:
         return ""
-    return f"{LEAKS}: {shown(found.where)} gives {found.share:.0%} of the answer away" if found else ""
+    return f"{LEAKS}: {found.sentence}" if found else ""
 
 
 def _faults(run: InjectorRun, artifact: Artifact) -> tuple[str, ...]:

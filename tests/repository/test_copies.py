@@ -59,7 +59,7 @@ def test_links_to_the_tree_are_no_copies(backend: Backend, tmp_path: Path) -> No
 
 def test_a_copy_tells_its_runs_of_tokens(backend: Backend, tmp_path: Path) -> None:
     """Of five tokens each, wherever its lines break, without quotes."""
-    found = copies_of(project(tmp_path, {"shop.py": CODE}, {"shop.py": CODE, "more.py": OTHER}), backend)
+    found = copies_of(project(tmp_path, {"shop.py": CODE}, {"shop.py": CODE, "more.py": OTHER}), backend, runs=True)
     tokens = [token.encode() for token in re.findall(r"\w+|[^\w\s]", CODE)]
     assert found.runs == {zlib.crc32(b" ".join(tokens[at : at + 5])) for at in range(len(tokens) - 4)}
     step = "def step_3('value'): return value + 3; // so"  # ten tokens, six runs, two of them with the sign

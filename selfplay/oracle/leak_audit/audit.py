@@ -22,6 +22,7 @@ from selfplay.oracle import inside
 from selfplay.oracle.leak_audit.needles import needles
 from selfplay.oracle.task import Task
 from selfplay.oracle.world import SolverWorld, open_world
+from selfplay.plain_text import shown
 from selfplay.repository.copies import copies_in
 from selfplay.sandbox import WORKDIR, Backend, Limits, SandboxError
 from selfplay.sandbox.kill_detection import unless_killed
@@ -54,6 +55,10 @@ class Finding:
     where: str
     kind: str
     share: float
+
+    @property
+    def sentence(self) -> str:
+        return f"{shown(self.where)} gives {self.share:.0%} of the answer away"
 
 
 @dataclass(frozen=True)

@@ -99,22 +99,24 @@ def _is_taken(node: ast.expr, names: Mapping[str, _Known]) -> bool:
 
 def _says(node: ast.expr, names: Mapping[str, _Known]) -> bool:
     """Whether a dotted name is one of these modules' own, and neither a class nor a constant nor always the same."""
-    parts = _dotted(node)
-    if not parts or parts[0] not in names:
-        return False
-    known = names[parts[0]]
-    inner = [known.attribute, *parts[1:]] if known.attribute else parts[1:]
+    inner = _attributes(node, names)
     return bool(inner) and not {*inner} & _FIXED and not inner[-1][:1].isupper()
 
 
 def _is_function(node: ast.expr, names: Mapping[str, _Known]) -> bool:
     """Whether a name of such a module is a function or a class in this interpreter, if it has loaded the module; none
     is loaded for this."""
+    module = sys.modules.get(names[_dotted(node)[0]].module)
+    return module is None or callable(vars(module).get(_attributes(node, names)[0]))
+
+
+def _attributes(node: ast.expr, names: Mapping[str, _Known]) -> list[str]:
+    """What a dotted name takes of such a module, dot by dot; nothing for the module itself and for any other name."""
     parts = _dotted(node)
+    if not parts or parts[0] not in names:
+        return []
     known = names[parts[0]]
-    inner = [known.attribute, *parts[1:]] if known.attribute else parts[1:]
-    module = sys.modules.get(known.module)
-    return module is None or callable(vars(module).get(inner[0]))
+    return [known.attribute, *parts[1:]] if known.attribute else parts[1:]
 
 
 def _dotted(node: ast.expr) -> list[str]:

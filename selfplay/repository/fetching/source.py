@@ -93,22 +93,26 @@ def parse_source(text: str) -> Source:
 
 
 def _refuse_credentials(text: str) -> None:
-    """A source's name is stored with its bugs, and goes into reports and datasets: it may hold no password or token.
-    Over ssh a user alone is none."""
+    """A source's name is stored with its bugs, and goes into reports and datasets: it may hold no password or token."""
     scheme, _, rest = text.partition("://")
     user, at, host = rest.partition("/")[0].rpartition("@")
-    if at and (":" in user or not scheme.lower().endswith("ssh")):
+    if at and _is_credential(scheme, user):
         raise SourceError(
             f"the URL of a source on {host!r} holds a user or a password, and it would be stored with the bugs",
             "Leave out what stands before the @. Git finds them in ~/.netrc or by `git config credential.helper`.",
         )
 
 
+def _is_credential(scheme: str, user: str) -> bool:
+    """Whether what stands before the @ of a URL is a secret, or may be one. Over ssh a user alone is none."""
+    return ":" in user or not scheme.lower().endswith("ssh")
+
+
 def refuse_credentials_in(text: str, option: str) -> None:
     """A command of the user is stored with the bugs as well: no URL in it may hold a user or a password. Raises
     `SourceError`."""
     users = re.findall(r"([\w+.-]{1,40})://([^\s/'\"?#@]{1,1000})@", text)
-    if any(":" in user or not (user == "git" or scheme.lower().endswith("ssh")) for scheme, user in users):
+    if any(user != "git" and _is_credential(scheme, user) for scheme, user in users):
         raise SourceError(
             f"a URL in {option} holds a user or a password, and the command would be stored with the bugs",
             "Leave out what stands before the @, and give it by a file of the tool, such as ~/.netrc.",

@@ -1,16 +1,14 @@
-"""Prints, as JSON, what among the installed packages looks like another copy of the project: its places, and a number
-of each run of tokens in its code.
+"""Prints, as JSON, what among the installed packages looks like another copy of the project: its places and, if asked
+for, the runs of tokens in its code. The last part of a program, after `token_runs.py`.
 
-The first argument is the tree, the others are where packages lie. A Python package counts if a folder of its name holds
-at least half of its files' names and some of their lines, a single module if a file of its name holds at least half of
-its lines; a package of npm counts by its name. Links are not followed: a link to the tree is no copy.
+The arguments: `runs` or `places`, the tree, and where packages lie. A Python package counts if a folder of its name
+holds at least half of its files' names and some of their lines, a single module if a file of its name holds at least
+half of its lines; a package of npm counts by its name. Links are not followed: a link to the tree is no copy.
 """
 
 import json
 import os
-import re
 import sys
-import zlib
 
 MOST_BYTES = 1 << 20
 SOURCES = ("", "src", "lib", "python")
@@ -18,8 +16,6 @@ MOST_FOUND, MOST_RUNS, MOST_MODULES = 20, 300_000, 50
 SHORT, SOME = 8, 0.1
 """Characters of a line that tells nothing; the share of lines that a package and an older one have in common."""
 CODE = (".py", ".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx")
-TOKEN, COMMENT, RUN = re.compile(rb"\w+|[^\w\s'\"`;]"), re.compile(rb"//[^\n]*"), 5
-"""A token, and how many of them are a run: an older version has other types, quotes and line breaks here and there."""
 
 
 def python_files(folder):
@@ -42,13 +38,6 @@ def content(path):
 
 def lines(path):
     return {line.strip() for line in content(path).splitlines() if len(line.strip()) > SHORT}
-
-
-def runs(data):
-    found = TOKEN.findall(COMMENT.sub(b"", data))
-    return (
-        {zlib.crc32(b" ".join(found[at : at + RUN])) for at in range(max(1, len(found) - RUN + 1))} if found else set()
-    )
 
 
 def projects(tree):
@@ -114,16 +103,10 @@ def told(places):
         for here, _, names in os.walk(place) if os.path.isdir(place) else [(os.path.dirname(place), (), [place])]:
             for name in names:
                 if name.endswith(CODE) and len(found) < MOST_RUNS:
-                    found |= runs(content(os.path.join(here, name)))
+                    found.update(token_runs(content(os.path.join(here, name))))
     return sorted(found)[:MOST_RUNS]
 
 
-found = copies(sys.argv[1], sys.argv[2:])
-print(
-    json.dumps(
-        {
-            "places": [os.fsencode(place).decode("utf-8", "backslashreplace") for place in found],
-            "runs": told(found),
-        }
-    )
-)
+found = copies(sys.argv[2], sys.argv[3:])
+shown = [os.fsencode(place).decode("utf-8", "backslashreplace") for place in found]
+print(json.dumps({"places": shown, "runs": told(found) if sys.argv[1] == "runs" else []}))

@@ -5,11 +5,11 @@ from collections.abc import Callable, Sequence
 from selfplay.patches.lines import split_lines
 from selfplay.repository.copies import Copies
 from selfplay.scripted.edits.cuts import PlantedChange
+from selfplay.scripted.injector.slow_suites import Changes
 from selfplay.scripted.policy import Script
 
 MOST_SHARE = 1 / 3
 """Of what a change removes, the most that a copy may hold; the leak audit calls as much a leak."""
-Changes = tuple[PlantedChange, ...]
 
 
 def new_only(propose: Callable[[], Script[Changes]], copies: Copies) -> Callable[[], Script[Changes]]:

@@ -21,7 +21,7 @@ def known_of(
     say: Say = lambda line: None,
 ) -> Survey | Sources:
     """The survey of a Python repository; the sources of another. Raises as `survey_of`."""
-    copies = copies_of(prepared, backend)
+    copies = copies_of(prepared, backend, runs=True)
     if copies.places:
         say(f"{copies.places[0]!a} seems to be another copy of the project: what it tells is no bug")
     if prepared.language == "python":
