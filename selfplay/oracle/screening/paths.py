@@ -20,7 +20,7 @@ from selfplay.oracle.screening.settings import is_settings_file
 from selfplay.patches.functions import find_tests
 
 LONGEST_NAME = 255
-Kind = Literal["program", "tests", "left-behind", "steers"]
+Kind = Literal["program", "tests", "left-behind", "elsewhere", "steers"]
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class PathClass:
     @property
     def out(self) -> bool:
         """Whether a change of it is left out of a prediction."""
-        return self.kind in ("tests", "left-behind")
+        return self.kind in ("tests", "left-behind", "elsewhere")
 
 
 def _names(patterns: str) -> re.Pattern[str]:
@@ -58,6 +58,15 @@ _LEFT_FOLDERS = _names(
     .ruff_cache .tox .nox htmlcov"""
 )
 _ENVIRONMENTS = _names(".venv venv")
+_ELSEWHERE = _names(
+    """.gitlab-ci.y*ml .travis.y*ml appveyor.y*ml .appveyor.y*ml azure-pipelines*.y*ml .cirrus.y*ml .drone.y*ml
+    bitbucket-pipelines.y*ml jenkinsfile .pre-commit-config.y*ml .readthedocs.y*ml codeowners security.md .mailmap
+    license license.md license.txt license.rst licence licence.md licence.txt licence.rst copying copying.* notice
+    notice.md notice.txt authors authors.md authors.txt authors.rst"""
+)
+_ELSEWHERE_FOLDERS = _names(".github .gitlab .circleci .buildkite .azure-pipelines .devcontainer .vscode .idea")
+"""What a project's hosts, editors and lawyers read. No test and no input says whether a change of it is right, so a
+prediction may not bring one along under a repair's name."""
 _PROGRAMS = frozenset(
     [
         "pytest",
@@ -116,15 +125,17 @@ class Places:
             return PathClass("tests", "takes the place of a folder of tests")
         if name in self.own:
             return PathClass("program")
-        return self._left_behind(name) or self._steering(path, name, new) or self._of_tests(path)
+        return self._no_program(name) or self._steering(path, name, new) or self._of_tests(path)
 
-    def _left_behind(self, name: str) -> PathClass | None:
+    def _no_program(self, name: str) -> PathClass | None:
         parts = name.split("/")
         if any(_LEFT_FOLDERS.match(part) for part in parts) or _LEFT_BEHIND.match(parts[-1]):
             return PathClass("left-behind", "is installed, compiled or kept by some program")
         environment = next((at for at, part in enumerate(parts) if _ENVIRONMENTS.match(part)), None)
         if environment is not None and not self.files.there("/".join(parts[: environment + 1])):
             return PathClass("left-behind", "is in a virtual environment")
+        if _ELSEWHERE.match(parts[-1]) or any(_ELSEWHERE_FOLDERS.match(part) for part in parts[:-1]):
+            return PathClass("elsewhere", "is not of the program: what a host, an editor or a lawyer reads")
         return None
 
     def _steering(self, path: str, name: str, new: bool) -> PathClass | None:

@@ -23,18 +23,30 @@ store/__pycache__/shop.cpython-311.pyc store/shop.pyc __pycache__/conftest.pyc n
 """
 TESTS = """
 tests/test_prices.py tests/test_new.py test_repro.py store/test_x.py tests/data/input.json Tests/TEST_prices.py
-tests/te\uff53t_prices.py tests .github/workflows/test.yml .coveragerc noxfile.py store/testing/x.py lib/a.spec.ts
+tests/te\uff53t_prices.py tests .coveragerc noxfile.py store/testing/x.py lib/a.spec.ts
 tests/__init__.py spec/models/user_spec.rb
 """
 PROGRAM = """
-store/shop.py store/new.py repro.py README.md CHANGELOG.md .github/workflows/ci.yml tox.ini setup.cfg pyproject.toml
-package.json .gitignore .vscode/settings.json .idea/workspace.xml store/spec/openapi.py
+store/shop.py store/new.py repro.py README.md CHANGELOG.md tox.ini setup.cfg pyproject.toml
+package.json .gitignore store/spec/openapi.py
 .env.example lib/jest-report.js docs/testing.md store/contest.py store/pytest_like.pyi bin/tool requirements.txt
+store/license.py lib/license-checker.js store/authors.py notice.py copying-files.txt
+"""
+ELSEWHERE = """
+.github/workflows/ci.yml .github/workflows/test.yml .gitlab-ci.yml .travis.yml .vscode/settings.json
+.idea/workspace.xml .circleci/config.yml LICENSE License.md COPYING.LESSER .pre-commit-config.yaml CODEOWNERS
 """
 
 
 @pytest.mark.parametrize(
-    ("paths", "kind"), [(STEERS, "steers"), (LEFT_BEHIND, "left-behind"), (TESTS, "tests"), (PROGRAM, "program")]
+    ("paths", "kind"),
+    [
+        (STEERS, "steers"),
+        (LEFT_BEHIND, "left-behind"),
+        (ELSEWHERE, "elsewhere"),
+        (TESTS, "tests"),
+        (PROGRAM, "program"),
+    ],
 )
 def test_what_a_new_path_is(paths: str, kind: str) -> None:
     places = Places(PYTHON, Tree({"store/shop.py": ""}))
