@@ -3,6 +3,8 @@ numbers as text, whether random numbers were drawn or the time was asked for."""
 
 ENDLESS = 6
 """Seconds of a core, beyond the limit of a call, after which the process of one ends that never comes back."""
+TIMES = ("time", "time_ns", "localtime", "gmtime", "strftime", "ctime", "asctime")
+"""Functions of `time` that tell the time of day, some of them unless they are given one, which is not seen here."""
 CLOCKED = ("logging/__init__.py", "gzip.py", "zipfile.py", "tarfile.py")
 """Modules that put the time into what they write, whatever they are asked."""
 
@@ -124,7 +126,7 @@ def selfplay_chance(clock):
             name = function.__name__
             if name in ("now", "today", "utcnow"):
                 asked[0] += kind(getattr(function, "__self__", None)) is kind
-            elif name in ("time", "time_ns"):
+            elif name in TIMES:
                 asked[0] += getattr(function, "__module__", "") == "time"
 
     if clock:

@@ -149,11 +149,12 @@ def test_what_a_call_answers_on_one_day_is_no_outcome(tmp_path: Path) -> None:
         "import datetime, logging, time as t\nfrom datetime import date\nfrom time import time\n"
         "def today(): return date.today()\ndef now(zone=None): return datetime.datetime.now(zone).year\n"
         "def seconds(): return time()\ndef nanos(): return t.time_ns()\ndef fails(): now(); return {}[1]\n"
-        "def other(): return [t.monotonic() * 0, str(date(2026, 1, 2)), datetime.datetime.fromtimestamp(0).year]\n"
+        "def year(): return t.strftime('%Y')\ndef local(): return t.localtime().tm_year\n"
+        "def other(): return [t.monotonic() * 0, date(2026, 1, 2).strftime('%Y')]\n"
         "def logs(): logging.getLogger('x').error('asks for the time'); return 1\n"
     )
-    calls = [[name, f"m.{name}()"] for name in ("today", "now", "seconds", "nanos", "fails", "other", "logs")]
-    asked = ["today", "now", "seconds", "nanos", "fails"]
+    asked = ["today", "now", "seconds", "nanos", "fails", "year", "local"]
+    calls = [[name, f"m.{name}()"] for name in (*asked, "other", "logs")]
     found = recorded(tmp_path, calls, module, clock=True)
     assert [name for name in found if found[name] == {f"{name}/0": CHANCE}] == asked
     unasked = recorded(tmp_path, calls, module)
