@@ -16,6 +16,7 @@ from selfplay.export.columns import as_json
 from selfplay.export.pools import PoolBug
 from selfplay.export.trees import pack
 from selfplay.export.writing import write_files
+from selfplay.repository.building import go_modules
 from selfplay.repository.building.node_packages import LOCKS, MANIFESTS, PLACE, QUIET, ROOM
 from selfplay.repository.building.toolchains import PACKAGES
 from selfplay.repository.inside import text as repository_text
@@ -34,7 +35,7 @@ PATHS = (
     "for place in src .; do [ ! -d $place ] || readlink -f $place; done"
     ' > "$(python -c \'import sysconfig; print(sysconfig.get_path("purelib"))\')/testbed.pth";'
 )
-INDEXES = ("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "npm_config_registry")
+INDEXES = ("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "npm_config_registry", "GOPROXY", "GOSUMDB")
 """Build arguments for the user's own indexes; they do not stay in the image's variables."""
 _PRETEND = ("SETUPTOOLS_SCM_PRETEND_VERSION", "PBR_VERSION", "PDM_BUILD_SCM_VERSION")
 
@@ -93,6 +94,8 @@ def dockerfile(known: Environment, language: str) -> str:
     variables |= dict.fromkeys(_PRETEND, known.version or "0.0.0")
     if language == "javascript":
         variables["PATH"] = f"{PLACE}/.bin:$PATH"
+    if language == "go":
+        variables |= {"GOMODCACHE": go_modules.PLACE, "GOTOOLCHAIN": go_modules.VARIABLES["GOTOOLCHAIN"]}
     tools = " ".join(f"{program}:{package}" for program, package in {**TOOLS, **LANGUAGES.get(language, {})}.items())
     return "\n".join([
         f"ARG BASE={base}",
@@ -128,6 +131,8 @@ def setup_script(known: Environment, language: str) -> str:
         ]
     elif language == "javascript" and not known.setup:
         lines += _npm(known)
+    elif language == "go" and not known.setup:
+        lines.append("[ ! -e go.mod ] || [ -e vendor/modules.txt ] || go mod download")
     return "\n".join(lines) + "\n"
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from selfplay.artifact.environment import pinned
-from selfplay.repository.building import node_packages
+from selfplay.repository.building import go_modules, node_packages
 from selfplay.repository.building.build import ENV, TOOLS, BuildRequest
 from selfplay.repository.building.environment import build, python_mounts
 from selfplay.repository.building.interpreters import Interpreter, choose, found_inside
@@ -162,6 +162,7 @@ def _mounted(prepared: Prepared, folder: Path, interpreter: Interpreter | None) 
     """The same value, with the packages that its build installed, if any."""
     env = folder / "env"
     if interpreter is None:
-        return replace(prepared, mounts=(Mount(env, node_packages.PLACE),)) if any(env.glob("*")) else prepared
+        place = go_modules.PLACE if prepared.language == "go" else node_packages.PLACE
+        return replace(prepared, mounts=(Mount(env, place),)) if any(env.glob("*")) else prepared
     mounts = (Mount(env, ENV), Mount(folder / "tools", TOOLS), *python_mounts(interpreter))
     return replace(prepared, mounts=mounts, bytecode=folder / "bytecode")

@@ -35,7 +35,7 @@ def test_what_rebuilds_an_environment_travels(run: Path, tmp_path: Path) -> None
     [
         ("python", ["git:git", "python3:python3"], ""),
         ("javascript", ["node:nodejs", "npm:npm"], "npm install --no-package-lock --before=2024-08-20 "),
-        ("go", ["go:golang-go"], ""),
+        ("go", ["go:golang-go"], "go mod download"),
         ("c", ["cc:gcc", "make:make"], ""),
     ],
 )
@@ -48,7 +48,8 @@ def test_an_image_has_what_its_language_needs(tmp_path: Path, language: str, pro
     assert all(f" {program}" in said for program in ("git:git", "python3:python3", *programs))
     assert ("/node_modules/.bin:$PATH" in said) == (language == "javascript")
     script = (place / "setup.sh").read_text()
-    assert setup in script and ("npm" in script) == bool(setup)
+    assert setup in script and ("npm" in script) == (language == "javascript")
+    assert ("GOMODCACHE=/go-modules" in said) == ("go mod" in script) == (language == "go")
     assert subprocess.run(["bash", "-n", place / "setup.sh"], timeout=30).returncode == 0
 
 

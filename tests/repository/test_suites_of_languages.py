@@ -227,15 +227,6 @@ def test_a_suite_without_tests_says_how_it_was_called(backend: Backend, cache: P
         measure_suite(prepared, backend, time_limit=PATIENCE)
 
 
-def test_go_modules_from_outside_are_to_be_vendored(backend: Backend, cache: Path, tmp_path: Path) -> None:
-    needing = {"go.mod": f"{GO['go.mod']}\nrequire example.com/match v1.0.0\n",
-               "add.go": 'package own\n\nimport _ "example.com/match"\n'}  # fmt: skip
-    prepared = made(tmp_path, {**GO, **needing, "sub/sub_test.go": "package sub\n"}, backend, cache)
-    with pytest.raises(NoTests, match="go runs no test of") as caught:
-        measure_suite(prepared, backend, time_limit=PATIENCE)
-    assert "run `go mod vendor` in a checkout, commit its `vendor` folder" in caught.value.hint
-
-
 def test_a_missing_program_is_named_with_its_package(
     backend: Backend, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,7 +2,7 @@
 
 Needs the `docker` command and an engine. `--base` replaces the base image of every environment. What stands behind `--`
 is told to `docker build` where packages are installed: -- --network host --build-arg PIP_INDEX_URL=URL (also
-PIP_EXTRA_INDEX_URL and npm_config_registry).
+PIP_EXTRA_INDEX_URL, npm_config_registry, GOPROXY and GOSUMDB).
 """
 
 import argparse

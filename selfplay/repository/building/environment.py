@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from selfplay.formatting import Say
-from selfplay.repository.building import node_packages
+from selfplay.repository.building import go_modules, node_packages
 from selfplay.repository.building.build import BUILD_LIMITS, ENV, TOOLS, Building, BuildRequest
 from selfplay.repository.building.build_results import BuildResults
 from selfplay.repository.building.bytecode import compile_all, is_cached
@@ -41,12 +41,12 @@ def build(staging: Path, request: BuildRequest, backend: Backend, progress: Say)
         (staging / name).mkdir()
     give(staging / "tree", backend.owner())
     limits = fitting(BUILD_LIMITS)
-    with way_out(request, backend) as egress:
+    with way_out(request, staging / "tree", backend) as egress:
         world, env = _world(staging, request, egress)
         with backend.open(world, limits) as sandbox:
             building = Building(request, sandbox, staging / "build.log", progress, env, egress=egress)
             with egress.explained(sandbox, progress, building.notes):
-                steps(building)
+                steps(building, staging / "tree")
             results = BuildResults(staging, backend, limits, _link_places(request))
             generated = _take_out(building, results)
     lock = []
@@ -63,6 +63,8 @@ def _take_out(building: Building, results: BuildResults) -> list[str]:
     request, sandbox = building.request, building.sandbox
     if request.plan.language == "javascript":
         node_packages.take_out(building, results)
+    if request.plan.language == "go":
+        go_modules.take_out(building, results)
     report = check(building)
     building.notes += notes_on(report)
     generated: list[str] = []
@@ -78,22 +80,26 @@ def _take_out(building: Building, results: BuildResults) -> list[str]:
     return sorted(generated)
 
 
-def way_out(request: BuildRequest, backend: Backend) -> AbstractContextManager[Egress]:
+def way_out(request: BuildRequest, tree: Path, backend: Backend) -> AbstractContextManager[Egress]:
     """The network access of this build; none if it installs nothing."""
     from selfplay.repository.network.egress import (  # imports a lot, and few commands build
         no_egress,
         open_egress,
     )
 
-    if request.interpreter is None and not request.setup and not node_packages.wanted(request):
+    modules = go_modules.wanted(request, tree)
+    if request.interpreter is None and not (request.setup or modules or node_packages.wanted(request)):
         return nullcontext(no_egress())
-    return open_egress(backend, request.allow_hosts, npm="package.json" in request.tracked)
+    npm, go = "package.json" in request.tracked, "go.mod" in request.tracked
+    return open_egress(backend, request.allow_hosts, npm=npm, go=go)
 
 
 def _world(staging: Path, request: BuildRequest, egress: Egress) -> tuple[World, dict[str, str]]:
     index_env, mounts = for_sandbox(egress.indexes)
     mounts += (*_tools(request), *egress.mounts)
     env = {"PATH": SYSTEM_PATH, "LANG": "C.UTF-8", "TZ": "UTC", **index_env, **egress.env, **pretend(request)}
+    if request.plan.language == "go":
+        env |= {**go_modules.VARIABLES, **go_modules.WRITABLE}
     if request.interpreter is None:
         return World((staging / "tree",), mounts, env), env
     env |= {

@@ -3,10 +3,11 @@ note."""
 
 import re
 import shlex
+from pathlib import Path
 
 from packaging.utils import canonicalize_name
 
-from selfplay.repository.building import node_packages
+from selfplay.repository.building import go_modules, node_packages
 from selfplay.repository.building.build import ENV, TOOLS, Building, BuildRequest, last_lines
 from selfplay.repository.building.ladder import add_roots, climb, setup_line
 from selfplay.repository.errors import BuildFailed
@@ -22,8 +23,8 @@ MAX_NAME = 200
 """Longer names get no variable, because all variables of a command share limited space."""
 
 
-def steps(building: Building) -> None:
-    """All installation steps, in order."""
+def steps(building: Building, tree: Path) -> None:
+    """All installation steps for the checked-out `tree`, in order."""
     request = building.request
     if request.interpreter is None:
         if request.setup:
@@ -31,6 +32,8 @@ def steps(building: Building) -> None:
             building.must("the setup command", request.setup, online=True)
         elif request.plan.language == "javascript":
             node_packages.install(building)
+        elif go_modules.wanted(request, tree):
+            go_modules.install(building)
         return
     building.progress(f"building an environment on Python {request.interpreter.version}")
     if request.constraints:

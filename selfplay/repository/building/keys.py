@@ -11,8 +11,8 @@ from selfplay.repository.building.build import BuildRequest
 ROOM_VERSION = 3
 """Raised when the content of built environments changes, so that older ones are not used."""
 
-PACKAGES_VERSION = 2
-"""The same for JavaScript environments only."""
+PACKAGES_VERSIONS = {"javascript": 2, "go": 1}
+"""The same for the environments of one language."""
 
 
 def key_of(environments: Path, tree_hash: str, request: BuildRequest, image: str, ready: bool) -> str:
@@ -42,7 +42,7 @@ def _key(tree_hash: str, request: BuildRequest, image: str, ready: bool) -> str:
         [request.interpreter.version, str(request.interpreter.executable)] if request.interpreter else None,
         *([image, ready] if image else []), *([{"hosts": request.allow_hosts}] if request.allow_hosts else []),
         *([{"as of": request.as_of}] if request.as_of else []),
-        *([{"packages": PACKAGES_VERSION}] if request.plan.language == "javascript" else []),
+        *([{"packages": packages}] if (packages := PACKAGES_VERSIONS.get(request.plan.language)) else []),
         *([{"constraints": sorted(request.constraints)}] if request.constraints else []),
     ]  # fmt: skip
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:24]

@@ -1,5 +1,6 @@
 """The programs that repositories of a language need on the machine or in the image, and their variables."""
 
+from selfplay.repository.building import go_modules
 from selfplay.repository.building.build import ENV
 from selfplay.repository.building.node_packages import PLACE
 from selfplay.repository.errors import NoToolchain
@@ -48,7 +49,7 @@ def variables(language: str, ready: bool) -> dict[str, str]:
         return common | {"PATH": f"{ENV}/bin:{SYSTEM_PATH}", "VIRTUAL_ENV": ENV} | repeatable
     if language == "javascript":
         return common | {"PATH": f"{PLACE}/.bin:{SYSTEM_PATH}"}
-    if language == "go":  # modules cannot be fetched here: fail at once
-        own = {"GOPROXY": "off", "GOTOOLCHAIN": "local", "GOFLAGS": "-buildvcs=false", "GOCACHE": "/tmp/go-cache"}
-        return common | {"PATH": SYSTEM_PATH} | own
+    if language == "go":  # nothing can be downloaded in a run: fail at once
+        own = {"GOPROXY": "off", "GOSUMDB": "off", "GOMODCACHE": go_modules.PLACE}
+        return common | {"PATH": SYSTEM_PATH} | go_modules.VARIABLES | own
     return common | {"PATH": SYSTEM_PATH}

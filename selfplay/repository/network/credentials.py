@@ -51,15 +51,14 @@ def take_out(indexes: Indexes, environ: Mapping[str, str]) -> TakenOut:
     kept: list[str] = []
 
     def without(url: str) -> str:
-        address, parts = address_of(url), urlsplit(url)
-        if address is None or parts.username is None:
+        address, (plain, secret) = address_of(url), plain_url(url)
+        if address is None or secret is None:
             return url
-        secret = Secret(_basic(parts), parts.scheme == "https")
         if secrets.get(address, secret) != secret or (secret.tls and _names_itself(url, environ)):
             kept.append(str(address))
             return url
         secrets[address] = secret
-        return urlunsplit(("http", str(address).removesuffix(":80"), parts.path, parts.query, parts.fragment))
+        return plain
 
     inside = Indexes(
         without(indexes.default) if indexes.default else None,
@@ -72,12 +71,22 @@ def take_out(indexes: Indexes, environ: Mapping[str, str]) -> TakenOut:
 def npm_variables(registry: str | None) -> tuple[dict[str, str], dict[Address, Secret]]:
     """npm's variables for its configured registry, and what the proxy adds to requests for it: credentials in the URL
     stay outside. npm then reads packages from the registry's own host, whatever its pages say."""
-    address, parts = address_of(registry or ""), urlsplit(registry or "")
-    if registry is None or address is None or parts.username is None:
-        return ({"npm_config_registry": registry} if registry else {}), {}
+    if registry is None:
+        return {}, {}
+    plain, secret = plain_url(registry)
+    address = address_of(registry)
+    if secret is None or address is None:
+        return {"npm_config_registry": registry}, {}
+    return {"npm_config_registry": plain, "npm_config_replace_registry_host": "always"}, {address: secret}
+
+
+def plain_url(url: str) -> tuple[str, Secret | None]:
+    """The URL as plain http without its credentials, and these; the URL itself if it has none."""
+    address = address_of(url)
+    if address is None or (parts := urlsplit(url)).username is None:
+        return url, None
     plain = urlunsplit(("http", str(address).removesuffix(":80"), parts.path, parts.query, parts.fragment))
-    variables = {"npm_config_registry": plain, "npm_config_replace_registry_host": "always"}
-    return variables, {address: Secret(_basic(parts), parts.scheme == "https")}
+    return plain, Secret(_basic(parts), parts.scheme == "https")
 
 
 def _basic(parts: SplitResult) -> str:

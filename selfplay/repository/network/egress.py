@@ -18,6 +18,7 @@ from selfplay.formatting import Say
 from selfplay.repository import inside
 from selfplay.repository.errors import BuildFailed
 from selfplay.repository.network.credentials import npm_variables, take_out
+from selfplay.repository.network.go_proxies import GoProxies, go_proxies
 from selfplay.repository.network.hosts import Allowed, npm_registry
 from selfplay.repository.network.index_pages import allowed_for
 from selfplay.repository.network.indexes import Indexes, configured
@@ -37,7 +38,7 @@ SECONDS = 20.0
 @dataclass
 class Egress:
     """Network access of a build. `kept`: indexes whose credentials the build gets. `why_not`: why commands have no
-    access; empty if they have. `socket` is None if none is needed."""
+    access; empty if they have. `socket` is None if none is needed. `folders`: local ones that its indexes are."""
 
     proxy: Proxy
     socket: Path | None
@@ -46,13 +47,14 @@ class Egress:
     env: Mapping[str, str] = field(default_factory=dict)
     kept: tuple[str, ...] = ()
     why_not: str = ""
+    folders: tuple[Mount, ...] = ()
     _logged: set[str] = field(default_factory=set)
 
     @property
     def mounts(self) -> tuple[Mount, ...]:
         """The mounts of the build's sandbox."""
         shown = Mount(inside.path("egress.py"), FORWARDER)
-        return (Mount(self.socket, SOCKET), shown) if self.socket else ()
+        return (Mount(self.socket, SOCKET), shown, *self.folders) if self.socket else ()
 
     def check(self, sandbox: Sandbox) -> None:
         """Check whether commands of this sandbox have access; else set `why_not`."""
@@ -116,19 +118,24 @@ def no_egress() -> Egress:
 
 
 @contextmanager
-def open_egress(backend: Backend, hosts: Sequence[str] = (), *, npm: bool = False) -> Iterator[Egress]:
+def open_egress(
+    backend: Backend, hosts: Sequence[str] = (), *, npm: bool = False, go: bool = False
+) -> Iterator[Egress]:
     """Give access to the configured indexes and to `hosts` (as for `--allow-host`), until the context ends.
 
-    `npm`: also to npm's registry. Raises `SourceError` for a text that is not a host."""
+    `npm`, `go`: also to npm's registry, to the proxies of Go's modules. Raises `SourceError` for a text that is not a
+    host."""
     registry, indexes = npm_registry() if npm else None, configured()
-    allowed = allowed_for(indexes, hosts, os.environ, registry=registry)
+    modules = go_proxies() if go else GoProxies()
+    registries = [*([registry] if registry else []), *modules.urls]
+    allowed = allowed_for(indexes, hosts, os.environ, registries=registries)
     taken = take_out(indexes, os.environ)
     npm_env, npm_secrets = npm_variables(registry)
     forwarder = (backend.python, "-I", "-S", "-B", FORWARDER, SOCKET)
-    serving_both = Proxy(allowed, {**taken.secrets, **npm_secrets})
-    with scratch() as folder, serving(serving_both, folder / "egress.sock", backend.owner()) as proxy:
-        env = {**taken.env, **npm_env}
-        yield Egress(proxy, folder / "egress.sock", forwarder, taken.inside, env, taken.kept)
+    serving_all = Proxy(allowed, {**taken.secrets, **npm_secrets, **modules.secrets})
+    with scratch() as folder, serving(serving_all, folder / "egress.sock", backend.owner()) as proxy:
+        env = {**taken.env, **npm_env, **modules.env}
+        yield Egress(proxy, folder / "egress.sock", forwarder, taken.inside, env, taken.kept, folders=modules.folders)
 
 
 @contextmanager

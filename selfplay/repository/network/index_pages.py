@@ -27,12 +27,13 @@ PAGE_SECONDS = 15.0
 
 
 def allowed_for(
-    indexes: Indexes, names: Iterable[str], environ: Mapping[str, str], *, registry: str | None = None
+    indexes: Indexes, names: Iterable[str], environ: Mapping[str, str], *, registries: Iterable[str] = ()
 ) -> Allowed:
-    """The addresses that a build with these indexes may reach. `names`: as for `--allow-host`; `registry`: npm's."""
+    """The addresses that a build with these indexes may reach. `names`: as for `--allow-host`; `registries`: those of
+    other languages."""
     urls = [indexes.default or PYPI_SIMPLE_ENDPOINT, *indexes.extra]
     named = {address for name in names for address in parse_host(name)}
-    named |= {address for url in (*urls, *indexes.find_links, registry or "") if (address := address_of(url))}
+    named |= {address for url in (*urls, *indexes.find_links, *registries) if (address := address_of(url))}
     linked: set[Address] = set()
     unread = []
     for url in [*urls, *indexes.find_links]:

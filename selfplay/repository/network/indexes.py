@@ -45,13 +45,18 @@ def configured(environ: Mapping[str, str] | None = None) -> Indexes:
             ((name, environ[name]) for name in variables if environ.get(name)), (option, values.get(option, ""))
         )
         urls = tuple(word.split("=", 1)[1] if "=" in word.split("://")[0] else word for word in found.split())
-        if any(_REMOTE.match(url) and address_of(url) is None for url in urls):
+        if any(is_malformed(url) for url in urls):
             raise SourceError(f"{where} of pip or uv names no URL of a package index", "Check its host and its port.")
         return urls
 
     default = words(("UV_DEFAULT_INDEX", "UV_INDEX_URL", "PIP_INDEX_URL"), "index-url")
     extra = words(("UV_INDEX", "UV_EXTRA_INDEX_URL", "PIP_EXTRA_INDEX_URL"), "extra-index-url")
     return Indexes(default[0] if default else None, extra, words(("UV_FIND_LINKS", "PIP_FIND_LINKS"), "find-links"))
+
+
+def is_malformed(url: str) -> bool:
+    """Whether it needs a network, or holds a password, and names no host and port."""
+    return bool(_REMOTE.match(url)) and address_of(url) is None
 
 
 def _pip_files() -> dict[str, str]:
@@ -74,7 +79,7 @@ def for_sandbox(indexes: Indexes) -> tuple[dict[str, str], tuple[Mount, ...]]:
     mounts: dict[str, Mount] = {}
     extra, links = list(indexes.extra), list(indexes.find_links)
     for location in [indexes.default or "", *extra, *links]:
-        if local := _local(location):
+        if local := local_folder(location):
             mounts[str(local)] = Mount(local, str(local))
     if indexes.default:
         env |= dict.fromkeys(("UV_DEFAULT_INDEX", "PIP_INDEX_URL"), indexes.default)
@@ -95,7 +100,7 @@ def trusted(environ: Mapping[str, str]) -> str:
     return next((environ[name] for name in CERTIFICATES if environ.get(name)), "")
 
 
-def _local(location: str) -> Path | None:
+def local_folder(location: str) -> Path | None:
     """The existing folder that a file URL or a path names, else None. Raises `SourceError` for one that would show the
     user's home to builds.
 

@@ -23,8 +23,12 @@ OF_TREE = re.compile(rb"[('\"\s/]" + WORKDIR.encode() + rb"/([^\s'\":()]+)")
 SCRIPT = re.compile(rb".+\.[cm]?[jt]sx?\b")
 NO_MODULE = re.compile(rb"module lookup disabled by GOPROXY|(missing go.sum entry for|no required) module provid")
 MODULES = (
-    "It needs external Go modules, which are not downloaded: run `go mod vendor` in a checkout, commit its `vendor`"
-    " folder there, and name that checkout."
+    "Modules that it needs were not downloaded, as the build's notes say: run `go mod vendor` in a checkout, commit its"
+    " `vendor` folder there, and name that checkout."
+)
+OLD_GO = re.compile(rb"requires go >= |module requires Go |is not in (?:GOROOT|std)\b")
+NEWER_GO = (
+    "The Go of this machine is older than the project needs: install a newer one, or name an older release of it."
 )
 Run = Callable[[str, float], Completed]
 """Runs a script with a limit in seconds."""
@@ -96,9 +100,15 @@ def run_as_called(call: RunnerCall, prepared: Prepared, run: Run, seconds: float
         words = " ".join([*call.options, *call.places])
         raise NoTests(
             f"{call.runner.name} runs no test of {prepared.source} (called with {words!r})\n{tail(log)}",
-            MODULES if NO_MODULE.search(log) else CALL,
+            _of_go(log) or CALL,
         )
     return sorted(files), broken
+
+
+def _of_go(log: bytes) -> str:
+    if OLD_GO.search(log):
+        return NEWER_GO
+    return MODULES if NO_MODULE.search(log) else ""
 
 
 def unloadable(log: bytes) -> str:

@@ -1,0 +1,61 @@
+"""The modules of a Go repository: the build downloads what `go.mod` requires, and every run sees it read-only.
+
+A repository that holds its modules in `vendor/` needs no download.
+"""
+
+import re
+from pathlib import Path
+
+from selfplay.plain_text import regular_file
+from selfplay.repository.building.build import Building, BuildRequest, last_lines
+from selfplay.repository.building.build_results import BuildResults
+from selfplay.repository.errors import BuildFailed
+
+PLACE = "/go-modules"
+MADE_AT = "/tmp/go-modules"
+VARIABLES = {"GOTOOLCHAIN": "local", "GOFLAGS": "-buildvcs=false", "GOCACHE": "/tmp/go-cache"}
+"""Of every command on a Go repository: no other toolchain is fetched, and no history is asked."""
+WRITABLE = {"GOMODCACHE": MADE_AT, "GOFLAGS": "-buildvcs=false -modcacherw"}
+"""Of the build's commands. Folders that cannot be written in could not be removed again."""
+NEEDED = ("go", "list", "-e", "-deps", "-test", "./...")
+ARCHIVES = f"find {MADE_AT}/cache/download -name '*.zip'"
+REQUIRES = re.compile(rb"^\s*require\b", re.MULTILINE)
+MOST_BYTES = 1 << 20
+
+
+def wanted(request: BuildRequest, tree: Path) -> bool:
+    """Whether the build downloads modules."""
+    if request.plan.language != "go" or request.setup or "vendor/modules.txt" in request.tracked:
+        return False
+    named = regular_file(tree, "go.mod")
+    if named is None:
+        return False
+    with named.open("rb") as stream:
+        return bool(REQUIRES.search(stream.read(MOST_BYTES)))
+
+
+def install(building: Building) -> None:
+    """Download all modules of `go.mod`, else what the tests import. What is missing then is told by the tests' run.
+    Raises `BuildFailed` if nothing could be downloaded."""
+    building.progress("downloading the modules that go.mod requires")
+    step = "go mod download"
+    done = building.run(step, ["go", "mod", "download"], online=True)
+    if done.exit_code == 0 and not done.timed_out:
+        return
+    building.raise_if_full(step, done)
+    why = last_lines(done.text)
+    building.run("looking for the modules of the tests", NEEDED, online=True)
+    if not building.run("looking for what was downloaded", f"{ARCHIVES} 2>/dev/null").text.strip():
+        hint = (
+            "Name another proxy in GOPROXY, or run `go mod vendor` in a checkout and commit its `vendor` folder there."
+        )
+        raise BuildFailed(f"the modules that go.mod requires cannot be downloaded{why}", hint)
+    building.notes.append(f"not all modules can be downloaded: those that the tests import were asked for{why}")
+
+
+def take_out(building: Building, results: BuildResults) -> None:
+    """Bring the modules out of the build's sandbox, without their archives."""
+    if building.run("looking for modules", ["test", "-d", MADE_AT]).exit_code:
+        return
+    building.run("removing the archives of the modules", f"{ARCHIVES} -delete")
+    results.take(building.sandbox, MADE_AT, "env", "its modules")
