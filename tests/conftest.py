@@ -30,7 +30,8 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    os.environ.setdefault(STATE, tempfile.mkdtemp(prefix="state-of-tests-"))  # workers get the same
+    if STATE not in os.environ:  # workers get the same
+        os.environ[STATE] = tempfile.mkdtemp(prefix="state-of-tests-")
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:  # a shell's background job, and all that it starts
         signal.signal(signal.SIGINT, signal.default_int_handler)
     config.addinivalue_line("markers", "docker: needs a Docker engine")
