@@ -12,18 +12,25 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
+from selfplay.formatting import Say, count
+from selfplay.plain_text import encode
 from selfplay.repository.disk import named
 from selfplay.repository.errors import NoPassingTests, RepositoryError
 from selfplay.repository.inside import text
 from selfplay.repository.prepared import Prepared, Suite
 from selfplay.repository.suites.discovery import advice, collected, run_as_called, run_by, tail
 from selfplay.repository.suites.kept_runs import KeptRuns
-from selfplay.repository.suites.script_frame import framed
-
-from selfplay.repository.suites.pytest_suite import TEST_SECONDS, TestRecord, file_of, finished  # isort: skip
-from selfplay.formatting import Say, count
-from selfplay.repository.suites.pytest_suite import parse_records, render_script, script_for
+from selfplay.repository.suites.pytest_suite import (
+    TEST_SECONDS,
+    TestRecord,
+    file_of,
+    finished,
+    parse_records,
+    render_script,
+    script_for,
+)
 from selfplay.repository.suites.runners import RunnerCall, RunnerRequest, calling
+from selfplay.repository.suites.script_frame import framed
 from selfplay.sandbox import MIB, Backend, Completed, Limits
 from selfplay.sandbox.kill_detection import believed
 
@@ -35,6 +42,7 @@ MAX_CUTS = 3
 MAX_MEASURING = 3
 """The first measurement may take this many time limits, over all its runs."""
 MEASURING_TEST_SECONDS = 15.0
+SCRIPT = "/tmp/selfplay-suite.sh"
 
 
 @dataclass
@@ -58,7 +66,8 @@ class _Measurement:
 
     def _run(self, script: str, timeout: float) -> Completed:
         with self.backend.open(self.prepared.world(), LIMITS) as sandbox:
-            done = sandbox.run(script, timeout=timeout, merge_stderr=True)
+            sandbox.write_file(SCRIPT, encode(script))  # an argument may have 128 KiB: it names all that fails
+            done = sandbox.run(["bash", SCRIPT], timeout=timeout, merge_stderr=True)
             if not done.timed_out:
                 return done
             rescued = sandbox.run("cat /tmp/tmp.*/record", timeout=30.0)

@@ -38,6 +38,16 @@ def test_failing_and_flaky_tests_are_left_out(backend: Backend, project: Callabl
     assert measure_suite(prepared, backend) == suite  # from the cache, coins and all
 
 
+@pytest.mark.slow
+def test_thousands_of_failing_tests_are_left_out(backend: Backend, project: Callable[..., Prepared]) -> None:
+    """Their names, 1,500 times 121 characters, are more than a program's argument may have (128 KiB): of Django's tests
+    15,000 fail without its own runner."""
+    cases = "@pytest.mark.parametrize('n', range(1500))\ndef test_" + "x" * 100 + "(n): assert 0\n"
+    prepared = project({"test_a.py": f"import pytest\ndef test_steady(): pass\n{cases}"})
+    suite = measure_suite(prepared, backend)
+    assert list(suite.seconds) == ["test_a.py::test_steady"] and len(suite.failing) == 1500
+
+
 class Stopped(Exception):
     """What the kill of a run is here."""
 
