@@ -39,9 +39,9 @@ ROOM = 0.8
 """The share of the time limit that a cut suite may use, as a reserve for slower runs."""
 MAX_CUTS = 3
 """How often a suite is cut again if it turns out slower than measured."""
+MEASURING_TEST_SECONDS = 15.0
 MAX_MEASURING = 3
 """The first measurement may take this many time limits, over all its runs."""
-MEASURING_TEST_SECONDS = 15.0
 SCRIPT = "/tmp/selfplay-suite.sh"
 
 
@@ -175,11 +175,12 @@ def _files(work: _Measurement) -> list[str]:
 def _first_run(work: _Measurement, files: list[str], progress: Say) -> tuple[list[TestRecord], float, bytes]:
     """Records of whole files, the seconds they took, and the last log.
 
-    Files that keep a run from finishing are left out; files not reached yet run next.
+    Files that keep a run from finishing are left out; files not reached yet run next, unless those that ran already
+    take more than a suite may.
     """
     remaining, known, seconds, log = list(files), list[TestRecord](), 0.0, b""
     deadline = time.monotonic() + MAX_MEASURING * work.time_limit
-    while remaining and time.monotonic() < deadline:
+    while remaining and time.monotonic() < deadline and sum(one.seconds or 0.0 for one in known) < work.time_limit:
         done = work.run(work.script(remaining), 2 * work.time_limit)
         records, seconds, log = parse_records(done.stdout), seconds + done.seconds, done.stdout
         culprits = _culprits(records, done)

@@ -134,6 +134,16 @@ def test_a_suite_over_the_limit_is_cut_to_whole_files(backend: Backend, project:
 
 
 @pytest.mark.slow
+def test_a_suite_far_over_the_limit_is_not_run_to_its_end(backend: Backend, project: Callable[..., Prepared]) -> None:
+    """Twenty files of 1 s against a limit of 5: the first run is stopped after twice that, with more than fits. A second
+    one would learn of files that are left out anyway: sandboxes are opened to collect, to run, and to run again."""
+    slow = "import time\ndef test_s(): time.sleep(1)\n"
+    counted = Stopping(backend, 100)
+    suite = measure_suite(project({f"test_{n}.py": slow for n in range(20)}), counted, time_limit=5.0)
+    assert suite.files and len(suite.files) + len(suite.left_out) == 20 and counted.opened == 3
+
+
+@pytest.mark.slow
 def test_files_pytest_does_not_look_for_by_itself(backend: Backend, project: Callable[..., Prepared]) -> None:
     case = "import unittest\nclass T(unittest.TestCase):\n    def test_x(self): pass\n"
     suite = measure_suite(project({"pkg/__init__.py": "", "pkg/tests.py": case}), backend)
