@@ -17,6 +17,9 @@ from selfplay.oracle.behaviour.call_source import call_tree, give_through, name_
 
 SEQUENCES, SEQUENCE_STEPS, DIFFERENT = 80, 12, 3
 """Limits: sequences made, the steps of one, and how many different numbers and texts these have."""
+ODD, ODD_SHARE = (None, 0, "", False), 0.25
+"""What tests seldom use as a key, an item or a size, and how often it is one of these numbers or texts: a program that
+asks whether there is one (`if key:`) is wrong for it."""
 TIMES = (1, 1, 8, 60)
 """How often a sequence is repeated with the same object; the results of the last time are seen."""
 SEQUENCE = "selfplay_t"
@@ -64,15 +67,18 @@ def _counted(thing: str) -> str:
 
 
 def _alike(steps: Sequence[str], chance: random.Random) -> list[str]:
-    """The steps with few different numbers and texts in all, so that they concern the same things."""
+    """The steps with few different numbers and texts in all, so that they concern the same things, at times with an odd
+    one."""
     trees = [call_tree(step) for step in steps]
     places = [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Constant)]
     for kind in (int, str):
         some = sorted({node.value for node in places if type(node.value) is kind})
-        few = chance.sample(some, min(len(some), DIFFERENT))
+        few: list[object] = chance.sample(some, min(len(some), DIFFERENT))
+        if few and chance.random() < ODD_SHARE:
+            few[0] = chance.choice(ODD)
         for node in places:
             if type(node.value) is kind:
-                node.value = chance.choice(few)
+                node.value = chance.choice(few)  # type: ignore[assignment]
     return [ast.unparse(tree) for tree in trees]
 
 

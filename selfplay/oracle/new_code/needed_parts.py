@@ -60,8 +60,8 @@ def lacking_parts(files: ChangedFiles) -> PartedCode | None:
 def _parted(texts: Mapping[str, str], files: ChangedFiles, lines: Lines, known: Sources) -> PartedCode | None:
     """These texts, with a mutant for each part that is in none of the `lines` and `known` expressions. Raises
     `RecursionError`."""
-    one, other = secret_names(2, "\n".join([*files.after.values(), *files.repaired.values()]))
-    names, made = SchemaNames(f"_{one}", f"_{other}"), dict[str, str]()
+    secrets = secret_names(3, "\n".join([*files.after.values(), *files.repaired.values()]))
+    names, made = SchemaNames(*(f"_{secret}" for secret in secrets)), dict[str, str]()
     words, fixed = list[str](), list[str]()
     for path, text in texts.items():
         parted = with_parts(text, lines, known, names, len(words) + 1)

@@ -18,10 +18,12 @@ MOST_SHOWN = 60
 
 
 class SchemaNames(NamedTuple):
-    """Built-ins that the caller program defines: the number of the chosen mutant, and what cuts a loop short."""
+    """Built-ins that the caller program defines: the number of the chosen mutant, and what cuts a loop short. `kept`: a
+    function of a file with parts, which keeps to a value."""
 
     chosen: str = "selfplay_mutant"
     first: str = "selfplay_first"
+    kept: str = "selfplay_kept"
 
 
 PLAIN = SchemaNames()
@@ -40,6 +42,8 @@ class Mutant:
         """What is changed, for people."""
         if self.kind == "loop":
             return f"only the first items of {_shown(self.node)}"
+        if self.kind == "value":
+            return f"the first value of {_shown(self.node)} in its place"
         return f"{_shown(self.by)} for {_shown(self.node)}" if self.by is not None else f"without {_shown(self.node)}"
 
 

@@ -2,7 +2,8 @@
 
 A part that changes no answer when it is taken away was judged by nobody, though its line ran: the limit in `min(n,
 limit)`, a second operand, an entry of a table, a statement that remembers something. That makes a part of a wrong
-patch unlike one of a repair, however it is written: a repair needs its parts.
+patch unlike one of a repair, however it is written: a repair needs its parts. So does a value that is the same at
+every call: `len(self.items)` in the place of 0 is right for what is empty.
 
 Parts that the original or the buggy program has in a function of this name are not new.
 """
@@ -34,9 +35,18 @@ _TRUTHS = frozenset(
      "issubset", "issuperset", "isalpha", "isalnum", "isdigit", "isspace", "isupper", "islower", "isidentifier"]
 )  # fmt: skip
 """Functions and methods that answer True or False."""
+_COMPUTED = (ast.Call, ast.Attribute, ast.Subscript, ast.BinOp)
 _SILENT = (Function, ast.ClassDef, ast.Global, ast.Nonlocal, ast.Pass)
 Sources = frozenset[tuple[str, str]]
 """(the function or class around it, source) of expressions; of a number anywhere (`NUMBER`, its digits)."""
+_KEEPING = """
+def {}(value, values=[], plain=(bool, int, float, complex, str, bytes, type(None)), other=object):
+    if type(value) not in plain:
+        return other()
+    values.append(value)
+    return values[0]
+"""
+"""The first plain value that it was given, whatever comes; nothing of use for any other."""
 MOST_PARTS, MOST_NODES, LONGEST_KNOWN = 300, 100_000, 400
 """How many parts are taken away at most, and of how many nodes what stands in their place is; characters of an
 expression that may be known: a longer one is not compared, since the text is anybody's and expressions are in each
@@ -63,13 +73,13 @@ def with_parts(text: str, lines: Lines, known: Sources, names: SchemaNames, firs
         return None
     tree, _, fresh = anew
     found, nodes = list[Mutant](), 0
-    for one in _parts(tree, fresh, known):
+    for one in _parts(tree, fresh, known, names.kept):
         found.append(one)
         nodes += sum(1 for _ in ast.walk(one.by)) if one.by else 0
         if len(found) > MOST_PARTS or nodes > MOST_NODES:
             return Parted(too_many=True)
     words, fixed = tuple(one.words() for one in found), tuple(fixed_code(tree, fresh, known_numbers(known)))
-    made = planted(tree, found, first, names)
+    made = begun_with(_KEEPING.format(names.kept), planted(tree, found, first, names))
     return Parted(made, words, fixed) if parsed(made) is not None else None
 
 
@@ -95,7 +105,7 @@ def _is_short(node: ast.expr) -> bool:
     return (node.end_col_offset or 0) - node.col_offset <= LONGEST_KNOWN
 
 
-def _parts(tree: ast.Module, fresh: Set[int], known: Sources) -> Iterator[Mutant]:
+def _parts(tree: ast.Module, fresh: Set[int], known: Sources, keeping: str) -> Iterator[Mutant]:
     for name, function in scopes(tree):
         if not isinstance(function, Function):
             continue
@@ -109,6 +119,7 @@ def _parts(tree: ast.Module, fresh: Set[int], known: Sources) -> Iterator[Mutant
                         yield from _targets(statement)
                     yield from _bounds(statement, own, name, known)
                     yield from _within(statement, own, name, known)
+                    yield from _values(statement, own, name, known, keeping)
 
 
 def _stays(statement: ast.stmt, body: Sequence[ast.stmt], function: Function) -> bool:
@@ -151,6 +162,24 @@ def _within(statement: ast.stmt, lines: Set[int], around: str, known: Sources) -
         if not _is_known(node, around, known):
             for by in chain(taken_apart(node), truths(node) if is_test or _is_truth(node) else ()):
                 yield Mutant(node, by, "part")
+
+
+def _values(statement: ast.stmt, lines: Set[int], around: str, known: Sources, keeping: str) -> Iterator[Mutant]:
+    """The first value of each expression that is computed in its place; a dotted name that is called is none."""
+    if isinstance(statement, ast.Raise | ast.Assert):
+        return
+    every = list(own_expressions(statement))
+    no_value = {id(one.func) for one, _ in every if isinstance(one, ast.Call)}
+    no_value |= {id(statement.value)} if isinstance(statement, ast.Expr) else set()
+    for node, _ in every:
+        if id(node) in no_value or node.lineno not in lines or not isinstance(node, _COMPUTED):
+            continue
+        if not _is_known(node, around, known) and not _is_constant(node):
+            yield Mutant(node, ast.Call(ast.Name(keeping, ast.Load()), [node], []), "value")
+
+
+def _is_constant(node: ast.expr) -> bool:
+    return not any(isinstance(one, ast.Name) for one in ast.walk(node))
 
 
 def _is_truth(node: ast.expr) -> bool:

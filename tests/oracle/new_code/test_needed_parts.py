@@ -69,10 +69,12 @@ def test_a_repair_of_another_form_needs_all_its_parts(lab: Callable[[str], Lab])
 
 
 @pytest.mark.parametrize(("shown", "reason"), [
-    ({1: '["c"]', 2: '["otherwise"]', 3: '["c"]'}, "each of its 3 parts is needed"),
-    ({1: '["c"]', 2: "[]", 3: '["c"]'}, "no hidden input and no test tells `x` for `x + 1`"),
-    ({1: '["c"]'}, "no hidden input and no test tells `x` for `x + 1`, and 1 more part"),  # the others were not tried
-    ({}, "no hidden input and no test tells without `return x + 1`, and 2 more parts"),
+    ({1: '["c"]', 2: '["otherwise"]', 3: '["c"]', 4: '["c"]'}, "each of its 4 parts is needed"),
+    ({1: '["c"]', 2: "[]", 3: '["c"]', 4: '["c"]'}, "no hidden input and no test tells `x` for `x + 1`"),
+    ({1: '["c"]'}, "no hidden input and no test tells `x` for `x + 1`, and 2 more parts"),  # the others were not tried
+    ({1: '["c"]', 2: '["c"]', 3: '["c"]'},
+     "no hidden input and no test tells the first value of `x + 1` in its place"),
+    ({}, "no hidden input and no test tells without `return x + 1`, and 3 more parts"),
 ])  # fmt: skip
 def test_what_is_not_known_to_show_counts_as_unneeded(shown: dict[int, str], reason: str) -> None:
     found, seconds = needed_parts(files("def f(x):\n    return x + 1\n"), told(shown), lambda made: PASSES, WANTED)
@@ -91,11 +93,11 @@ def test_what_only_tests_need_is_needed() -> None:
     code, shown = files("def f(x):\n    return x + 1\n"), told({1: '["c"]'})
     fails = replace(PASSES, outcomes={"t": "failed"})
     found, seconds = needed_parts(code, shown, tests(fails), WANTED)
-    assert found.reason == "each of its 3 parts is needed" and found.runs == 3 and seconds == 1.5 + 2 * 2.0
-    space: list[Any] = [{}, {}]
+    assert found.reason == "each of its 4 parts is needed" and found.runs == 4 and seconds == 1.5 + 3 * 2.0
+    space: list[Any] = [{}, {}, {}]
     for made, there in zip(tried, space, strict=True):
         exec(made["a.py"], there)
-    assert [there["f"](5) for there in space] == [5, 1]
+    assert [there["f"](5) for there in space] == [5, 1, 6] and space[2]["f"](7) == 6
     found, _ = needed_parts(code, shown, tests(replace(fails, failed_at="parser")), WANTED)
     assert found.state == "unavailable" and found.runs == 2
 

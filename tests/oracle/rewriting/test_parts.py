@@ -81,10 +81,10 @@ def test_what_the_original_has_is_no_new_part() -> None:
     assert parts(original, known=original)[1] == ()
     assert parts("return max(len(x) + 1, 4)", known=original)[1] == ("without `return max(len(x) + 1, 4)`", *(
         f"`{by}` for `max(len(x) + 1, 4)`" for by in ("None", "max(len(x) + 1)", "len(x) + 1", "4")
-    ))  # fmt: skip
+    ), "the first value of `max(len(x) + 1, 4)` in its place")  # fmt: skip
     elsewhere = expressions_of("def g(x):\n    return max(x, 4)\n")
     again = with_parts("def f(x):\n    return max(x, 4)\n", Lines(), elsewhere, NAMES, 1)
-    assert again is not None and len(again.words) == 5
+    assert again is not None and len(again.words) == 6
 
 
 @pytest.mark.parametrize("body", [
@@ -128,7 +128,31 @@ def test_parts_are_numbered_over_all_files_and_asked_for_by_the_drawn_name() -> 
     assert made is not None
     numbers = {node.comparators[0].value for node in ast.walk(ast.parse(made.text))  # type: ignore[attr-defined]
                if isinstance(node, ast.Compare) and ast.unparse(node.left) == NAMES.chosen}  # fmt: skip
-    assert numbers == {7, 8, 9} and len(made.words) == 3
+    assert numbers == {7, 8, 9, 10} and len(made.words) == 4
+
+
+@pytest.mark.parametrize(("expression", "computed"), [
+    ("len(x)", ["len(x)"]), ("x.size", ["x.size"]), ("x[0]", ["x[0]"]), ("x + 1", ["x + 1"]), ("x", []),
+    ("x.strip()", ["x.strip()"]), ("g(x.size)", ["g(x.size)", "x.size"]), ("1 << 4", []), ("'-' * 3", []),
+    ("[x, 1]", []), ("x < 3", []),
+])  # fmt: skip
+def test_what_is_computed_may_keep_its_first_value(expression: str, computed: list[str]) -> None:
+    """`len(self.items)` is 0, and right, wherever nothing is in it. What is called is no value, and no constant is."""
+    words = parts(f"return {expression}")[1]
+    assert sorted(word for word in words if word.startswith("the first")) == sorted(
+        f"the first value of `{one}` in its place" for one in computed
+    )
+
+
+def test_a_value_is_kept_over_calls_and_what_is_no_plain_value_is_none() -> None:
+    text, words = parts("return len(x)")
+    number = words.index("the first value of `len(x)` in its place") + 1
+    space: dict[str, Any] = {"__builtins__": {**vars(builtins), NAMES.chosen: number}}
+    exec(compile(text, "parts", "exec"), space)
+    assert [space["f"](x) for x in ("ab", "", "abc")] == [2, 2, 2]
+    text, words = parts("return iter(x)")
+    number = words.index("the first value of `iter(x)` in its place") + 1
+    assert type(value(text, number, "ab")) is object
 
 
 def test_what_is_no_python_has_no_parts() -> None:
