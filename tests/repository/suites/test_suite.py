@@ -136,7 +136,8 @@ def test_a_suite_over_the_limit_is_cut_to_whole_files(backend: Backend, project:
 @pytest.mark.slow
 def test_a_suite_far_over_the_limit_is_not_run_to_its_end(backend: Backend, project: Callable[..., Prepared]) -> None:
     """Twenty files of 1 s against a limit of 5: the first run is stopped after twice that, with more than fits. A
-    second one would learn of files that are left out anyway: sandboxes are opened to collect, to run, and to run again."""
+    second one would learn of files that are left out anyway: sandboxes are opened to collect, to run, and to run
+    again."""
     slow = "import time\ndef test_s(): time.sleep(1)\n"
     counted = Stopping(backend, 100)
     suite = measure_suite(project({f"test_{n}.py": slow for n in range(20)}), counted, time_limit=5.0)
