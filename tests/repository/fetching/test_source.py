@@ -102,3 +102,13 @@ def test_a_command_with_a_password_is_refused(text: str) -> None:
     with pytest.raises(SourceError, match="in --test holds"):
         Order("s", Path("o"), test=text)
     Order("s", Path("o"), setup="pip install x@https://host/x.whl user@host", test="curl https://host/a@b")
+
+
+@pytest.mark.parametrize(
+    "token", ["ghp_" + "a1B2" * 9, "hf_" + "Zz9" * 12, "sk-proj-" + "x-1_" * 10, "AKIA" + "Q7" * 8]
+)
+def test_a_command_with_a_token_is_refused(token: str) -> None:
+    with pytest.raises(SourceError, match=r"^--test holds a token \(") as told:
+        Order("s", Path("o"), test=f"TOKEN={token} pytest")
+    assert token not in str(told.value)
+    Order("s", Path("o"), test="SECRET_KEY=test TOKEN=$TOKEN pytest -k 'ghp_short or sk-learn or hf_hub'")
