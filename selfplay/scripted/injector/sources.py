@@ -71,6 +71,11 @@ class Sources:
         language whose files do not name each other has none."""
         return frozenset(path for path in loading(paths, self._loaded_by) if is_test_file(path))
 
+    @property
+    def knows_loading(self) -> bool:
+        """Whether files of the tree name what they load by relative paths."""
+        return bool(self._loaded_by)
+
     @cached_property
     def _loaded_by(self) -> dict[str, list[str]]:
         """File -> the files of the tree that import it."""

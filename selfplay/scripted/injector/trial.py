@@ -22,7 +22,7 @@ from selfplay.scripted.injector import steps
 from selfplay.scripted.injector.attempt_loop import NOT_ALONE, NOT_HIDDEN, NOTHING, TOO_FEW, TOO_MANY, until_submitted
 from selfplay.scripted.injector.elsewhere import new_only
 from selfplay.scripted.injector.past_planner import PastPlanner
-from selfplay.scripted.injector.slow_suites import share_of
+from selfplay.scripted.injector.slow_suites import NearFirst, share_of
 from selfplay.scripted.injector.sources import Sources
 from selfplay.scripted.injector.submit import hand_in
 from selfplay.scripted.injector.tree_planner import TreePlanner
@@ -71,7 +71,7 @@ def trial_episode(task: InjectorTask, sources: Sources) -> Script[None]:
 class _PlantingTrial:
     def __init__(self, task: InjectorTask, sources: Sources, rng: random.Random, planner: TrialPlanner) -> None:
         self.task, self.sources, self.rng = task, sources, rng
-        self.propose = new_only(planner.propose, sources.copies)
+        self.propose = NearFirst(new_only(planner.propose, sources.copies), self._are_distant).propose
         self.usable = frozenset(task.suite.seconds)
         self.most = max(task.min_failing_tests, min(MOST_FAILING, int(len(self.usable) * MOST_SHARE)))
 
@@ -96,6 +96,10 @@ class _PlantingTrial:
         listed = {path for path in (*self.sources.texts, *self.task.suite.files) if is_test_file(path)}
         yield from hand_in(script_for(self.task.suite), listed, changes, hidden)
         return ""
+
+    def _are_distant(self, changes: Sequence[PlantedChange]) -> bool:
+        slow = self.task.suite.wall_seconds > SLOW_SECONDS and self.sources.knows_loading
+        return slow and self._loading(changes) is None
 
     def _planted(self, changes: Sequence[PlantedChange]) -> Script[Ran | str]:
         """Make the changes and run the suite; returns why not, if they do not compile."""
