@@ -69,6 +69,7 @@ MENDED: list[Use] = [
     (r"([\w.@+-]+):(\d{1,6})", 0, "search"),
     (r"(\w+)\(\) got an unexpected keyword argument '(\w+)'", 0, "search"),
     (r"'?(\w+)'? (?:object )?has no attribute '(\w+)'", 0, "search"),
+    (r"^\s*require\b", re.MULTILINE, "search"),
 ]
 """What the package had, and what it had in mind: each took seconds for some text."""
 KNOWN_FAULTS: list[Use] = [

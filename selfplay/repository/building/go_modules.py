@@ -19,7 +19,7 @@ WRITABLE = {"GOMODCACHE": MADE_AT, "GOFLAGS": "-buildvcs=false -modcacherw"}
 """Of the build's commands. Folders that cannot be written in could not be removed again."""
 NEEDED = ("go", "list", "-e", "-deps", "-test", "./...")
 ARCHIVES = f"find {MADE_AT}/cache/download -name '*.zip'"
-REQUIRES = re.compile(rb"^\s*require\b", re.MULTILINE)
+_REQUIRES = re.compile(rb"^[ \t]*+require\b", re.MULTILINE)
 MOST_BYTES = 1 << 20
 
 
@@ -31,7 +31,12 @@ def wanted(request: BuildRequest, tree: Path) -> bool:
     if named is None:
         return False
     with named.open("rb") as stream:
-        return bool(REQUIRES.search(stream.read(MOST_BYTES)))
+        return requires(stream.read(MOST_BYTES))
+
+
+def requires(go_mod: bytes) -> bool:
+    """Whether it requires a module."""
+    return bool(_REQUIRES.search(go_mod))
 
 
 def install(building: Building) -> None:

@@ -18,6 +18,7 @@ from selfplay.sandbox import Mount
 PROXIES, SUMS = "GOPROXY", "GOSUMDB"
 NAMES = (PROXIES, SUMS, "GONOSUMDB", "GONOPROXY", "GOPRIVATE")
 _ENTRY = re.compile(r"[^,|]+")
+_WORDS = ("direct", "off")
 SECONDS = 30.0
 
 
@@ -33,31 +34,51 @@ class GoProxies:
 
 
 def go_proxies() -> GoProxies:
-    """The user's configuration. Raises `SourceError` for a malformed URL, or a folder that holds the user's home."""
-    told = _told()
-    urls, secrets, folders = list[str](), dict[Address, Secret](), list[Mount]()
+    """The user's configuration. Raises `SourceError` for a malformed URL, a folder that holds the user's home, and
+    two users of one host."""
+    env = {name: value for name, value in _told().items() if value}
+    places = _Places()
+    if env.get(PROXIES):
+        env[PROXIES] = _ENTRY.sub(lambda entry: places.proxy(entry[0].strip()), env[PROXIES])
+    if env.get(SUMS):
+        env[SUMS] = places.sums(env[SUMS])
+    return GoProxies(env, tuple(places.urls), places.secrets, tuple(places.folders))
 
-    def inside(entry: re.Match[str]) -> str:
-        url = entry[0].strip()
+
+class _Places:
+    """Collects what the variables name, and writes them anew without credentials. Its methods raise `SourceError`."""
+
+    def __init__(self) -> None:
+        self.urls, self.secrets, self.folders = list[str](), dict[Address, Secret](), list[Mount]()
+
+    def proxy(self, entry: str) -> str:
+        """One entry of `GOPROXY`; Go takes one without a scheme for https."""
+        if entry in _WORDS:
+            return entry
+        return self._url(entry if "://" in entry else f"https://{entry}", PROXIES)
+
+    def sums(self, value: str) -> str:
+        """`GOSUMDB`: `off`, or a name, with a key perhaps, and where it is reached if that is elsewhere."""
+        words = value.split()
+        if words[0] == "off":
+            return words[0]
+        if "@" in words[0] or len(words) > 2:
+            raise SourceError(f"{SUMS} names no base of sums", "Give NAME+KEY, and a URL behind it if need be.")
+        self._url(f"https://{words[0].partition('+')[0]}", SUMS)
+        return " ".join([words[0], *(self._url(url, SUMS) for url in words[1:])])
+
+    def _url(self, url: str, variable: str) -> str:
         if is_malformed(url):
-            raise SourceError(f"{PROXIES} names no URL of a module proxy", "Check its host and its port.")
+            raise SourceError(f"{variable} holds what is no URL", "Check its host and its port.")
         if folder := local_folder(url):
-            folders.append(Mount(folder, str(folder)))
+            self.folders.append(Mount(folder, str(folder)))
             return url
         plain, secret = plain_url(url)
         if address := address_of(url):
-            urls.append(plain)
-            if secret:
-                secrets[address] = secret
+            self.urls.append(plain)
+            if secret and self.secrets.setdefault(address, secret) != secret:
+                raise SourceError(f"{variable} names two users of {address}", "A build can be one of them alone.")
         return plain
-
-    env = {name: value for name, value in told.items() if value}
-    if env.get(PROXIES):
-        env[PROXIES] = _ENTRY.sub(inside, env[PROXIES])
-    sums = env.get(SUMS, "").split()
-    if sums and sums[0] != "off":
-        urls.append(sums[1] if len(sums) > 1 else f"https://{sums[0].partition('+')[0]}")
-    return GoProxies(env, tuple(urls), secrets, tuple(folders))
 
 
 def _told() -> dict[str, str]:

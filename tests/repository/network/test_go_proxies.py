@@ -32,7 +32,32 @@ def test_a_malformed_url_is_not_repeated(monkeypatch: pytest.MonkeyPatch, entry:
     monkeypatch.setenv("GOPROXY", f"https://a.example,{entry}")
     with pytest.raises(SourceError) as caught:
         go_proxies()
-    assert caught.value.message == "GOPROXY names no URL of a module proxy"
+    assert caught.value.message == "GOPROXY holds what is no URL"
+
+
+def test_an_entry_without_a_scheme_is_https_as_for_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GOPROXY", "me:p%40ss@go.example/mod,direct")
+    found = go_proxies()
+    assert found.env["GOPROXY"] == "http://go.example:443/mod,direct" and "p%40ss" not in str(found.env)
+    assert found.secrets == {Address("go.example", 443): Secret("Basic bWU6cEBzcw==", tls=True)}
+
+
+def test_credentials_of_the_base_of_sums_stay_outside_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GOPROXY", "off")
+    monkeypatch.setenv("GOSUMDB", "sums.example https://me:p%40ss@mirror.example/x")
+    found = go_proxies()
+    assert found.env["GOSUMDB"] == "sums.example http://mirror.example:443/x"
+    assert found.secrets == {Address("mirror.example", 443): Secret("Basic bWU6cEBzcw==", tls=True)}
+    monkeypatch.setenv("GOSUMDB", "me:p%40ss@sums.example+key")
+    with pytest.raises(SourceError, match=r"^GOSUMDB names no base of sums"):
+        go_proxies()
+
+
+def test_two_users_of_one_host_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GOPROXY", "https://a:one@go.example/a,https://b:two@go.example/b")
+    with pytest.raises(SourceError) as caught:
+        go_proxies()
+    assert caught.value.message == "GOPROXY names two users of go.example:443"
 
 
 def test_a_folder_is_shown_to_the_build(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -48,7 +73,7 @@ def test_a_folder_is_shown_to_the_build(monkeypatch: pytest.MonkeyPatch, tmp_pat
         ("off", ()),
         ("sums.example", ("https://sums.example",)),
         ("sums.example+8cd8a42c+AfTs", ("https://sums.example",)),
-        ("sums.example https://mirror.example", ("https://mirror.example",)),
+        ("sums.example https://mirror.example", ("https://sums.example", "https://mirror.example")),
     ],
 )
 def test_who_knows_the_sums_may_be_asked(monkeypatch: pytest.MonkeyPatch, sums: str, urls: tuple[str, ...]) -> None:
