@@ -37,7 +37,7 @@ def go_proxies() -> GoProxies:
     """The user's configuration. Raises `SourceError` for a malformed URL, a folder that holds the user's home, and
     two users of one host."""
     env = {name: value for name, value in _told().items() if value}
-    places = _Places()
+    places = _ProxyEntries()
     if env.get(PROXIES):
         env[PROXIES] = _ENTRY.sub(lambda entry: places.proxy(entry[0].strip()), env[PROXIES])
     if env.get(SUMS):
@@ -45,7 +45,7 @@ def go_proxies() -> GoProxies:
     return GoProxies(env, tuple(places.urls), places.secrets, tuple(places.folders))
 
 
-class _Places:
+class _ProxyEntries:
     """Collects what the variables name, and writes them anew without credentials. Its methods raise `SourceError`."""
 
     def __init__(self) -> None:
