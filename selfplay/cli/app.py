@@ -136,7 +136,9 @@ def _options(
 ) -> None:
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_LogLines("%(levelname)s %(name)s: %(message)s"))
-    logging.basicConfig(level=logging.INFO if verbose else logging.ERROR, handlers=[handler])
+    logging.basicConfig(level=logging.ERROR, handlers=[handler])
+    if verbose:  # what libraries say may hold a password: httpx logs whole URLs
+        logging.getLogger("selfplay").setLevel(logging.INFO)
 
 
 class _LogLines(logging.Formatter):

@@ -11,6 +11,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
+from urllib.parse import urlsplit
 
 import openai
 
@@ -61,7 +62,7 @@ class Endpoint:
     """One model of one endpoint; used on one event loop."""
 
     def __init__(self, model: str, options: EndpointOptions = EndpointOptions()) -> None:
-        """Raises `ModelError` for a key that no request can carry."""
+        """Raises `ModelError` for a key that no request can carry, or an address that is none."""
         self.name, self.options = model, options
         key = os.environ.get(options.api_key_env) or "none"
         if not (key.isascii() and key.isprintable() and key == key.strip()):
@@ -69,6 +70,7 @@ class Endpoint:
                 f"${options.api_key_env} holds letters that no key has",
                 "Put the key alone into it, without blanks and line ends.",
             )
+        _check_url(options.base_url)
         self._client = openai.AsyncOpenAI(
             base_url=options.base_url,
             api_key=key,
@@ -187,6 +189,17 @@ class Endpoint:
     async def close(self) -> None:
         """Close the connections."""
         await self._client.close()
+
+
+def _check_url(text: str | None) -> None:
+    """Raises `ModelError`, without the text, since it may hold a password."""
+    try:
+        parts = urlsplit(text or "")
+        usable = text is None or (parts.scheme in ("http", "https") and parts.hostname and parts.port != 0)
+    except ValueError:
+        usable = False
+    if not usable:
+        raise ModelError("--base-url is not the URL of a host", "It looks like https://HOST/v1 or http://HOST:PORT/v1.")
 
 
 class _Rejected(ModelError):

@@ -1,5 +1,6 @@
 """What is printed in a pipe is whole: no cell is cut or folded at the width of a terminal that is not there."""
 
+import subprocess
 import sys
 from pathlib import Path
 
@@ -73,3 +74,14 @@ def test_a_cache_that_cannot_be_looked_at_is_named_with_the_way_out(
     assert why_unusable(cache) == (
         f"the cache folder {cache} cannot be used: Permission denied. Set SELFPLAY_CACHE to a folder you can write to."
     )
+
+
+def test_what_libraries_log_is_not_shown() -> None:
+    """`httpx` logs the whole URL of each request, with the password in it."""
+    program = (
+        "import logging, sys; from selfplay.cli.app import app; sys.argv = ['selfplay', '-v', 'show', '/nowhere'];\n"
+        "try: app()\nexcept BaseException: pass\n"
+        "logging.getLogger('httpx2').info('S3CRET'); logging.getLogger('selfplay.x').info('told')"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert "INFO selfplay.x: told" in done.stderr and "S3CRET" not in done.stderr

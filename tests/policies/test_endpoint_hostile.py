@@ -77,3 +77,13 @@ def test_an_error_names_the_address_without_its_password() -> None:
     with pytest.raises(ModelError, match=r"the endpoint http://127\.0\.0\.1:9/v1/ cannot be reached") as caught:
         asyncio.run(endpoint.reply([Message("user", "x")], Sampling()))
     assert "S3CRET" not in f"{caught.value}"
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["http://me:S3CRET@h:99999/v1", "http://me:S3CRET@[::1/v1", "me:S3CRET@h/v1", "h:8000/v1", "ftp://me:S3CRET@h/"],
+)
+def test_an_address_that_is_none_is_not_repeated(url: str) -> None:
+    with pytest.raises(ModelError, match=r"^--base-url is not the URL of a host") as caught:
+        Endpoint("m", EndpointOptions(base_url=url))
+    assert "S3C" not in f"{caught.value}{caught.value.__cause__}"
