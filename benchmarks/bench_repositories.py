@@ -144,7 +144,7 @@ def said(log: str, over: bool) -> str:
     lines = [line for line in log.splitlines() if line.strip() and "interrupted" not in line]
     starts = [number for number, line in enumerate(lines) if line.startswith("selfplay: ")]
     if over or not starts:
-        why = [line for line in lines if "stopped" in line or "episodes" in line] if not over else lines
+        why = [line for line in lines if re.match(r"\d+ of \d+ bugs? \(", line)] if not over else lines
         return (why or lines or [""])[-1].strip()[:400]
     first, *rest = lines[starts[-1] :]
     hint = [line.strip() for line in rest if line.startswith("  ") and not line.startswith("   ")]

@@ -2,8 +2,10 @@
 
 import logging
 from collections.abc import Callable
+from concurrent.futures import BrokenExecutor
 from typing import TypeVar
 
+from selfplay import subprocesses
 from selfplay.errors import SelfplayError
 from selfplay.oracle.grades import Grade
 from selfplay.oracle.reasons import BREAKS_GRADER
@@ -11,11 +13,13 @@ from selfplay.sandbox import SandboxError
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
+_NOT_ENOUGH = ("start new thread", "start thread", "allocate lock")
 
 
 def _is_of_the_system(error: Exception) -> bool:
     """Whether an error says that the machine has not enough of something."""
-    return isinstance(error, OSError | MemoryError) or "can't start new thread" in str(error)
+    of_system = isinstance(error, OSError | MemoryError | BrokenExecutor | subprocesses.Failed)
+    return of_system or (isinstance(error, RuntimeError) and any(words in str(error) for words in _NOT_ENOUGH))
 
 
 def safely(work: Callable[[], T], calibrated: bool = False) -> T | Grade:

@@ -44,7 +44,7 @@ class _ParsingProcess:
 
     def verdict(self, language: str, data: bytes) -> str:
         """What is said of a text: empty if it can be parsed, else the error, `costly` or `wrong` first. Raises
-        `TooCostly` if the process does not survive it."""
+        `TooCostly` if the process does not survive it, and `OSError` if there can be none."""
         with self._lock:
             for _ in range(TRIES):
                 try:
@@ -58,19 +58,14 @@ class _ParsingProcess:
 
     def _asked(self, language: str, data: bytes) -> str:
         process = self._running()
-        assert process.stdin and process.stdout
+        assert process.stdin
         try:
             for part in (language.encode(), data):
                 process.stdin.write(len(part).to_bytes(_HEAD) + part)
             process.stdin.flush()
         except OSError as error:
             raise _Ended from error
-        if not select.select([process.stdout], [], [], PATIENCE)[0]:
-            raise _Ended
-        line = process.stdout.readline()
-        if not line.endswith(b"\n"):
-            raise _Ended
-        return line.decode().strip()
+        return _line(process)
 
     def _running(self) -> subprocesses.Process:
         """The process, started anew if it has ended."""
@@ -79,6 +74,10 @@ class _ParsingProcess:
                 [*subprocesses.PYTHON, "-m", __name__],
                 stdin=subprocesses.PIPE, stdout=subprocesses.PIPE, stderr=subprocesses.NOWHERE, new_session=True,
             )  # fmt: skip
+            try:
+                _line(self._process)
+            except _Ended as error:  # no text is to blame
+                raise OSError("the process that parses long texts does not start") from error
         return self._process
 
     def _end(self) -> None:
@@ -94,6 +93,17 @@ class _ParsingProcess:
     def close(self) -> None:
         with self._lock:
             self._end()
+
+
+def _line(process: subprocesses.Process) -> str:
+    """The process's next line. Raises `_Ended`."""
+    assert process.stdout
+    if not select.select([process.stdout], [], [], PATIENCE)[0]:
+        raise _Ended
+    line = process.stdout.readline()
+    if not line.endswith(b"\n"):
+        raise _Ended
+    return line.decode().strip()
 
 
 _TRIAL = _ParsingProcess()
@@ -120,6 +130,7 @@ def _texts() -> Iterator[tuple[str, bytes]]:
 def _serve() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    print("ready", flush=True)
     for language, data in _texts():
         try:
             tree_of(GRAMMARS[language].parser, data, language)

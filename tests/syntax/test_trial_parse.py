@@ -11,7 +11,7 @@ import pytest
 from selfplay import subprocesses
 from selfplay.syntax import parse
 from selfplay.syntax.bounded import TooCostly, Unreadable
-from selfplay.syntax.trial_parse import _TRIAL, SHORT
+from selfplay.syntax.trial_parse import _TRIAL, SHORT, _ParsingProcess
 
 NUMBERS = count()
 HOSTILE = ("f<a,", "f<a|", "a<b&", "f<a,b,", "a<b.c,", "f<(a),", "f<a,\n", " a < b , ")
@@ -52,6 +52,14 @@ def test_both_kinds_of_refusal_are_told_apart() -> None:
     deep = "(" * 2000 + "1" + ")" * 2000
     with pytest.raises(TooCostly):
         parse("javascript", honest() + deep)
+
+
+def test_a_process_that_cannot_start_is_no_texts_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A grade would blame the prediction, or a believability check the bug."""
+    trial = _ParsingProcess()
+    monkeypatch.setattr(subprocesses, "PYTHON", ["false"])
+    with pytest.raises(OSError, match="the process that parses long texts does not start"):
+        trial.verdict("javascript", honest().encode())
 
 
 def test_a_process_that_was_killed_is_replaced() -> None:

@@ -61,9 +61,10 @@ _ENVIRONMENTS = _names(".venv venv")
 _ELSEWHERE = _names(
     """.gitlab-ci.y*ml .travis.y*ml appveyor.y*ml .appveyor.y*ml azure-pipelines*.y*ml .cirrus.y*ml .drone.y*ml
     bitbucket-pipelines.y*ml jenkinsfile .pre-commit-config.y*ml .readthedocs.y*ml codeowners security.md .mailmap
-    license license.md license.txt license.rst licence licence.md licence.txt licence.rst copying copying.* notice
-    notice.md notice.txt authors authors.md authors.txt authors.rst"""
+    license license.md license.txt license.rst licence licence.md licence.txt licence.rst copying copying.lesser
+    copying.md copying.txt notice notice.md notice.txt authors authors.md authors.txt authors.rst"""
 )
+"""At the root of the tree."""
 _ELSEWHERE_FOLDERS = _names(".github .gitlab .circleci .buildkite .azure-pipelines .devcontainer .vscode .idea")
 """What a project's hosts, editors and lawyers read. No test and no input says whether a change of it is right, so a
 prediction may not bring one along under a repair's name."""
@@ -134,7 +135,7 @@ class Places:
         environment = next((at for at, part in enumerate(parts) if _ENVIRONMENTS.match(part)), None)
         if environment is not None and not self.files.there("/".join(parts[: environment + 1])):
             return PathClass("left-behind", "is in a virtual environment")
-        if _ELSEWHERE.match(parts[-1]) or any(_ELSEWHERE_FOLDERS.match(part) for part in parts[:-1]):
+        if (len(parts) == 1 and _ELSEWHERE.match(name)) or any(_ELSEWHERE_FOLDERS.match(part) for part in parts[:-1]):
             return PathClass("elsewhere", "is not of the program: what a host, an editor or a lawyer reads")
         return None
 

@@ -17,7 +17,7 @@ VARIABLES = {"GOTOOLCHAIN": "local", "GOFLAGS": "-buildvcs=false", "GOCACHE": "/
 """Of every command on a Go repository: no other toolchain is fetched, and no history is asked."""
 WRITABLE = {"GOMODCACHE": MADE_AT, "GOFLAGS": "-buildvcs=false -modcacherw"}
 """Of the build's commands. Folders that cannot be written in could not be removed again."""
-NEEDED = ("go", "list", "-e", "-deps", "-test", "./...")
+NEEDED = ("go", "list", "-deps", "-test", "./...")
 ARCHIVES = f"find {MADE_AT}/cache/download -name '*.zip'"
 _REQUIRES = re.compile(rb"^[ \t]*+require\b", re.MULTILINE)
 MOST_BYTES = 1 << 20
@@ -49,8 +49,8 @@ def install(building: Building) -> None:
         return
     building.raise_if_full(step, done)
     why = last_lines(done.text)
-    building.run("looking for the modules of the tests", NEEDED, online=True)
-    if not building.run("looking for what was downloaded", f"{ARCHIVES} 2>/dev/null").text.strip():
+    needed = building.run("looking for the modules of the tests", NEEDED, online=True)
+    if needed.exit_code and not building.run("looking for what was downloaded", f"{ARCHIVES} 2>/dev/null").text.strip():
         hint = (
             "Name another proxy in GOPROXY, or run `go mod vendor` in a checkout and commit its `vendor` folder there."
         )

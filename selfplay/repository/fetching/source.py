@@ -17,6 +17,8 @@ _SCP = re.compile(r"^(?:[\w.-]+@)?[\w.-]+:(?!//).+$")
 _GIT_SCHEMES = {"https", "http", "ssh", "file"}
 _PYPI = re.compile(r"^([A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)(?:==(.+))?$")
 
+_BARE_USER = re.compile(r"(?:^|[\s='\"]|//)[^\s/='\"?#@:]{1,200}:[^\s/='\"?#@:]{1,1000}@(?!sha\d)[\w\[]")
+"""A user and a password before a host, also without a scheme; the tag of an image with its digest is none."""
 _TOKEN = re.compile(
     r"\b(?:gh[opsur]_\w{30,}|github_pat_\w{30,}|glpat-[\w-]{20,}|hf_\w{30,}|npm_\w{30,}|pypi-[\w-]{50,}"
     r"|sk-[\w-]{32,}|xox[abeprs]-[\w-]{20,}|AKIA[0-9A-Z]{16})\b"
@@ -118,7 +120,8 @@ def refuse_credentials_in(text: str, option: str) -> None:
     """A command of the user is stored with the bugs as well: no URL in it may hold a user or a password, and nothing in
     it may look like a token of a known host. Raises `SourceError`."""
     users = re.findall(r"([\w+.-]{1,40})://([^\s/'\"?#@]{1,1000})@", text)
-    if any(user != "git" and _is_credential(scheme, user) for scheme, user in users):
+    bare = _BARE_USER.search(text)
+    if bare or any(user != "git" and _is_credential(scheme, user) for scheme, user in users):
         raise SourceError(
             f"a URL in {option} holds a user or a password, and the command would be stored with the bugs",
             "Leave out what stands before the @, and give it by a file of the tool, such as ~/.netrc.",

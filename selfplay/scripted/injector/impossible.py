@@ -14,6 +14,8 @@ from selfplay.scripted.injector.removal import removal_cuts
 from selfplay.scripted.injector.sources import Sources
 from selfplay.scripted.injector.survey import Survey
 
+OTHER_CODE = "what they test may be compiled, and a model (--policy) may plant bugs there"
+
 
 def impossible(task: InjectorTask, known: Survey | Sources) -> str:
     """Why no episode of the task's strategy can ever succeed, in one sentence; empty when one may."""
@@ -67,7 +69,7 @@ def _out_of_reach(survey: Survey) -> str:
     if survey.installed:
         names = ", ".join(survey.installed)
         return f"the tests import the installed package {names}, not the one in the tree"
-    return "no Python function of the tree is reached by tests"
+    return f"no Python function of the tree is reached by tests: {OTHER_CODE}"
 
 
 def _no_past(task: InjectorTask, survey: Survey) -> str:

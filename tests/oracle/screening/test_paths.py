@@ -31,6 +31,7 @@ store/shop.py store/new.py repro.py README.md CHANGELOG.md tox.ini setup.cfg pyp
 package.json .gitignore store/spec/openapi.py
 .env.example lib/jest-report.js docs/testing.md store/contest.py store/pytest_like.pyi bin/tool requirements.txt
 store/license.py lib/license-checker.js store/authors.py notice.py copying-files.txt
+copying.py store/copying.js store/data/authors.txt store/LICENSE docs/security.md
 """
 ELSEWHERE = """
 .github/workflows/ci.yml .github/workflows/test.yml .gitlab-ci.yml .travis.yml .vscode/settings.json

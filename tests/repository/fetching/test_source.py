@@ -92,7 +92,13 @@ def test_a_name_too_long_to_look_up_is_not_a_source():
 
 
 @pytest.mark.parametrize(
-    "text", ["pip install -i https://me:S3CRET@h/simple x", "PIP_INDEX_URL='HTTP://S3CRET@h/' make"]
+    "text",
+    [
+        "pip install -i https://me:S3CRET@h/simple x",
+        "PIP_INDEX_URL='HTTP://S3CRET@h/' make",
+        "GOPROXY=me:S3CRET@h/go go mod download",
+        "npm config set registry //me:S3CRET@h/",
+    ],
 )
 def test_a_command_with_a_password_is_refused(text: str) -> None:
     """It would be stored with the bugs, and stand in datasets."""
@@ -102,6 +108,7 @@ def test_a_command_with_a_password_is_refused(text: str) -> None:
     with pytest.raises(SourceError, match="in --test holds"):
         Order("s", Path("o"), test=text)
     Order("s", Path("o"), setup="pip install x@https://host/x.whl user@host", test="curl https://host/a@b")
+    Order("s", Path("o"), setup="docker pull a/b:1@sha256:00; npm install x@npm:y@1; git clone git@github.com:a/b@c")
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from selfplay.agent import Finish, Trajectory
 from selfplay.repository import Prepared, Suite, measure_suite, prepare
 from selfplay.roles.injector.task import InjectorTask, Strategy
 from selfplay.sandbox import Backend
-from selfplay.scripted.injector.impossible import impossible
+from selfplay.scripted.injector.impossible import OTHER_CODE, impossible
 from selfplay.scripted.injector.script import scripted_injector
 from selfplay.scripted.injector.survey import Survey, survey_of
 
@@ -51,8 +51,8 @@ def test_an_ordinary_repository_is_possible() -> None:
             survey("shop.py"),
             "the suite has 1 usable test, and a bug needs 1 that fail (min-failing) and one that does not",
         ),
-        (task(), survey(), "no Python function of the tree is reached by tests"),
-        (task(), survey("shop.py", line=1), "no Python function of the tree is reached by tests"),
+        (task(), survey(), f"no Python function of the tree is reached by tests: {OTHER_CODE}"),
+        (task(), survey("shop.py", line=1), f"no Python function of the tree is reached by tests: {OTHER_CODE}"),
         (
             task(),
             replace(survey(), installed=("shop",)),
@@ -127,7 +127,8 @@ def test_code_that_no_test_runs_in_python(prepared: Source, backend: Backend, tm
         "test_shop.py": "import shop\ndef test_it(): assert shop.gcd(4, 6) == 2\ndef test_other(): pass\n",
     }
     ended = played(prepared(files), backend, "removal", tmp_path)
-    assert ended.finish is Finish.GAVE_UP and ended.last_words == "no Python function of the tree is reached by tests"
+    assert ended.finish is Finish.GAVE_UP
+    assert ended.last_words == f"no Python function of the tree is reached by tests: {OTHER_CODE}"
 
 
 @pytest.mark.long
