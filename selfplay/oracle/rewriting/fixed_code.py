@@ -11,7 +11,6 @@ from collections.abc import Iterator, Set
 
 from selfplay.oracle.rewriting.inert import inert, own_names
 from selfplay.oracle.rewriting.kept_values import is_container, stores_outside
-from selfplay.oracle.rewriting.process_values import values_of_process
 from selfplay.oracle.rewriting.program_numbers import SMALL, UNKNOWN, number_of, numbers_in_text
 from selfplay.oracle.rewriting.python_trees import Function, is_text, source_of
 
@@ -27,7 +26,6 @@ _RAISED, _ASSERTED = "runs code for what is raised", "runs code for an assertion
 _OUTSIDE = "is more than a plain value outside of functions"
 _KEPT = "could keep something from one call to the next"
 _ELSEWHERE = "is a place outside of the call, and keeps what is stored there"
-_OF_PROCESS = "is a value of the process, not of what the function is given"
 _COMPUTED = "is no list of kinds of errors, by name"
 _UNUSED = "is imported and not used"
 _HIDING = "hides errors of any kind"
@@ -51,8 +49,7 @@ def fixed_code(tree: ast.Module, fresh: Set[int], numbers: Set[float] = frozense
             yield from (f"`{_short(one)}` {why}" for one, why in _of(node, own))
         if isinstance(node, ast.Try | ast.TryStar) and _lines(node) & fresh:  # its last part alone may be known
             yield from (f"`{_short(one)}` {_HIDING}" for one in _leaving(node))
-    for found, why in ((stores_outside, _ELSEWHERE), (values_of_process, _OF_PROCESS)):
-        yield from (f"`{_short(one)}` {why}" for one in found(tree, fresh))
+    yield from (f"`{_short(one)}` {_ELSEWHERE}" for one in stores_outside(tree, fresh))
     for statement in _outside(tree):
         if statement.lineno in fresh:
             yield from _of_module(statement, used)

@@ -20,6 +20,10 @@ _CHANGING = frozenset(
      "popleft", "remove", "discard", "sort", "reverse", "put", "__setitem__", "__setattr__", "__delitem__"]
 )  # fmt: skip
 _SETTING = frozenset(["setattr", "delattr", "next"])
+_TYPES = frozenset(["bytearray", "dict", "list", "object", "set"])
+"""Built-in types, whose methods change what they are given first."""
+_MAKING = frozenset(["collections", "copy", "hashlib", "hmac", "io", "re", "zlib"])
+"""Modules whose functions return what nobody else has."""
 _OF_ALL = frozenset(["globals", "vars", "locals", "type", "getattr"])
 """What gives something that others have, too, whatever it is given."""
 
@@ -56,8 +60,14 @@ def _stored(node: ast.AST, known: Set[str]) -> ast.expr | None:
     match node:
         case ast.Attribute(ctx=ast.Store() | ast.Del()) | ast.Subscript(ctx=ast.Store() | ast.Del()):
             return node
+        case ast.Call(func=ast.Attribute(value=ast.Name(id=kind), attr=name), args=[place, *_]) if (
+            name in _CHANGING and kind in _TYPES - known
+        ):
+            return place
         case ast.Call(func=ast.Attribute(value=place, attr=name)) if name in _CHANGING:
             return None if isinstance(place, ast.Name) and place.id in known else place
+        case ast.Call(func=ast.Name(id="next"), args=[ast.Call(func=ast.Attribute(attr="finditer")), *_]):
+            return None
         case ast.Call(func=ast.Name(id=name), args=[place, *_]) if name in _SETTING:
             return place
     return None
@@ -111,7 +121,7 @@ def _is_own(node: ast.expr, own: Set[str]) -> bool:
         case ast.Call(func=ast.Name(id=name), args=given):
             return name == "super" or (name not in _OF_ALL and any(_is_own(one, own) for one in given))
         case ast.Call(func=ast.Attribute(value=place)):
-            return _is_own(place, own)
+            return _is_own(place, own) or (isinstance(place, ast.Name) and place.id in _MAKING)
         case ast.BoolOp(values=parts):
             return all(_is_own(one, own) for one in parts)
         case ast.IfExp(body=body, orelse=other):
