@@ -132,7 +132,9 @@ def setup_script(known: Environment, language: str) -> str:
     elif language == "javascript" and not known.setup:
         lines += _npm(known)
     elif language == "go" and not known.setup:
-        lines.append("[ ! -e go.mod ] || [ -e vendor/modules.txt ] || go mod download")
+        lines.append(
+            f"[ ! -e go.mod ] || [ -e vendor/modules.txt ] || go mod download || {' '.join(go_modules.NEEDED)} || :"
+        )
     return "\n".join(lines) + "\n"
 
 

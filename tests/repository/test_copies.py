@@ -35,6 +35,9 @@ def project(tmp_path: Path, tree: dict[str, str], packages: dict[str, str]) -> P
         ({"package.json": '{"name": "shop"}'}, {"@a/shop/package.json": "{}"}, []),
         ({"package.json": '{"name": 5}'}, {"5/package.json": "{}"}, []),
         ({"package.json": "[" * 90_000}, {"a/package.json": "{}"}, []),
+        ({"go.mod": "module e.org/Own/v2 // x\n"}, {"e.org/!own@v1.0.0/a.go": CODE}, ["e.org/!own@v1.0.0"]),
+        ({"go.mod": 'module "e.org/own"\n'}, {"e.org/own/v3@v3.1.0/a.go": CODE}, ["e.org/own/v3@v3.1.0"]),
+        ({"go.mod": "module e.org/own\n"}, {"e.org/owner@v1.0.0/a.go": CODE, "e.org/own/sub@v1.0.0/a.go": CODE}, []),
     ],
 )
 def test_copies_are_found_by_name_and_content(

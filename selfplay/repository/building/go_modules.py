@@ -6,6 +6,7 @@ A repository that holds its modules in `vendor/` needs no download.
 import re
 from pathlib import Path
 
+from selfplay.formatting import listed
 from selfplay.plain_text import regular_file
 from selfplay.repository.building.build import Building, BuildRequest, last_lines
 from selfplay.repository.building.build_results import BuildResults
@@ -20,7 +21,8 @@ WRITABLE = {"GOMODCACHE": MADE_AT, "GOFLAGS": "-buildvcs=false -modcacherw"}
 NEEDED = ("go", "list", "-deps", "-test", "./...")
 ARCHIVES = f"find {MADE_AT}/cache/download -name '*.zip'"
 _REQUIRES = re.compile(rb"^[ \t]*+require\b", re.MULTILINE)
-MOST_BYTES = 1 << 20
+_MISSING = re.compile(r"^go: ([\w.!~/+-]{1,200}@[\w.+-]{1,100}):", re.MULTILINE)
+MOST_TOLD, MOST_BYTES = 10, 1 << 20
 
 
 def wanted(request: BuildRequest, tree: Path) -> bool:
@@ -48,14 +50,14 @@ def install(building: Building) -> None:
     if done.exit_code == 0 and not done.timed_out:
         return
     building.raise_if_full(step, done)
-    why = last_lines(done.text)
     needed = building.run("looking for the modules of the tests", NEEDED, online=True)
     if needed.exit_code and not building.run("looking for what was downloaded", f"{ARCHIVES} 2>/dev/null").text.strip():
         hint = (
             "Name another proxy in GOPROXY, or run `go mod vendor` in a checkout and commit its `vendor` folder there."
         )
-        raise BuildFailed(f"the modules that go.mod requires cannot be downloaded{why}", hint)
-    building.notes.append(f"not all modules can be downloaded: those that the tests import were asked for{why}")
+        raise BuildFailed(f"the modules that go.mod requires cannot be downloaded{last_lines(done.text)}", hint)
+    missing = sorted({*_MISSING.findall(done.text)})[:MOST_TOLD]  # no line of the log: a URL in it may hold a token
+    building.notes.append(f"modules that cannot be downloaded: {listed(missing) or 'the log names them'}")
 
 
 def take_out(building: Building, results: BuildResults) -> None:

@@ -3,7 +3,8 @@ for, the runs of tokens in its code. The last part of a program, after `token_ru
 
 The arguments: `runs` or `places`, the tree, and where packages lie. A Python package counts if a folder of its name
 holds at least half of its files' names and some of their lines, a single module if a file of its name holds at least
-half of its lines; a package of npm counts by its name. Links are not followed: a link to the tree is no copy.
+half of its lines; a package of npm and a module of Go, of any major version, count by their names. Links are not
+followed: a link to the tree is no copy.
 """
 
 import json
@@ -15,7 +16,7 @@ SOURCES = ("", "src", "lib", "python")
 MOST_FOUND, MOST_RUNS, MOST_MODULES = 20, 300_000, 50
 SHORT, SOME = 8, 0.1
 """Characters of a line that tells nothing; the share of lines that a package and an older one have in common."""
-CODE = (".py", ".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx")
+CODE = (".py", ".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx", ".go")
 
 
 def python_files(folder):
@@ -64,6 +65,26 @@ def npm_name(tree):
     return name if isinstance(name, str) and name else None
 
 
+def go_name(tree):
+    """The module path of a Go project, without its major version."""
+    for line in content(os.path.join(tree, "go.mod")).splitlines():
+        words = line.split()
+        if words[:1] == [b"module"] and len(words) > 1:
+            return without_major(os.fsdecode(words[1].strip(b'"')))
+    return None
+
+
+def without_major(path):
+    first, _, last = path.rpartition("/")
+    return first if last[:1] == "v" and last[1:].isdigit() else path
+
+
+def module_at(folder):
+    """The module path that a folder of a module cache has: capitals are written as `!` and the letter."""
+    first, *others = folder.rpartition("@")[0].split("!")
+    return without_major(first + "".join(one[:1].upper() + one[1:] for one in others))
+
+
 def alike(package, other):
     """Whether another folder of a package's name holds a version of it."""
     names = python_files(package)
@@ -76,7 +97,7 @@ def alike(package, other):
 
 def copies(tree, places):
     packages, modules = projects(tree)
-    name, found = npm_name(tree), []
+    name, module_path, found = npm_name(tree), go_name(tree), []
     for place in places:
         for here, folders, names in os.walk(place):
             folders[:] = [one for one in folders if not os.path.islink(os.path.join(here, one))]
@@ -89,6 +110,9 @@ def copies(tree, places):
                 if 2 * len(lines(os.path.join(here, module)) & modules[module]) >= len(modules[module]):
                     found.append(os.path.join(here, module))
             if name and here.endswith("/node_modules/" + name) and "package.json" in names:
+                found.append(here)
+                folders[:] = []
+            if module_path and "@" in os.path.basename(here) and module_at(os.path.relpath(here, place)) == module_path:
                 found.append(here)
                 folders[:] = []
             if len(found) >= MOST_FOUND:

@@ -173,24 +173,25 @@ def _files(work: _Measurement) -> list[str]:
 
 
 def _first_run(work: _Measurement, files: list[str], progress: Say) -> tuple[list[TestRecord], float, bytes]:
-    """Records of whole files, the seconds they took, and the last log.
+    """Records of whole files, the seconds they took (without those of files that are left out), and the last log.
 
     Files that keep a run from finishing are left out; files not reached yet run next, unless those that ran already
     take more than a suite may.
     """
     remaining, known, seconds, log = list(files), list[TestRecord](), 0.0, b""
     deadline = time.monotonic() + MAX_MEASURING * work.time_limit
-    while remaining and time.monotonic() < deadline and sum(one.seconds or 0.0 for one in known) < work.time_limit:
+    while remaining and time.monotonic() < deadline and seconds < work.time_limit:
         done = work.run(work.script(remaining), 2 * work.time_limit)
-        records, seconds, log = parse_records(done.stdout), seconds + done.seconds, done.stdout
+        records, log = parse_records(done.stdout), done.stdout
         culprits = _culprits(records, done)
         if not culprits and finished(done.stdout) is not None:
-            return known + records, seconds, log
+            return known + records, seconds + done.seconds, log
         if culprits:
             progress(f"leaving out {', '.join(sorted(culprits))}: a test in it hangs or crashes, or the time was over")
         reached = {file_of(record.id) for record in records} or set(remaining)
         work.left_out += sorted(culprits)
-        known += [record for record in records if file_of(record.id) not in culprits]
+        kept = [record for record in records if file_of(record.id) not in culprits]
+        known, seconds = known + kept, seconds + sum(record.seconds or 0.0 for record in kept)
         remaining = [file for file in remaining if file not in reached]
     work.left_out += remaining
     return known, seconds, log

@@ -134,7 +134,8 @@ def test_parts_are_numbered_over_all_files_and_asked_for_by_the_drawn_name() -> 
 @pytest.mark.parametrize(("expression", "computed"), [
     ("len(x)", ["len(x)"]), ("x.size", ["x.size"]), ("x[0]", ["x[0]"]), ("x + 1", ["x + 1"]), ("x", []),
     ("x.strip()", ["x.strip()"]), ("g(x.size)", ["g(x.size)", "x.size"]),
-    ("x[active_count() - 1]", ["x[active_count() - 1]", "active_count() - 1", "active_count()"]), ("1 << 4", []), ("'-' * 3", []),
+    ("x[active_count() - 1]", ["x[active_count() - 1]", "active_count() - 1", "active_count()"]),
+    ("1 << 4", []), ("'-' * 3", []),
     ("[x, 1]", []), ("x < 3", []),
 ])  # fmt: skip
 def test_what_is_computed_may_keep_its_first_value(expression: str, computed: list[str]) -> None:

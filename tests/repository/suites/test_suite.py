@@ -134,6 +134,16 @@ def test_a_suite_over_the_limit_is_cut_to_whole_files(backend: Backend, project:
 
 
 @pytest.mark.slow
+def test_the_time_of_a_file_that_crashes_is_not_the_others(backend: Backend, project: Callable[..., Prepared]) -> None:
+    """The first run ends after 6 s in the first file; the other four take 2 s, for which a limit of 6 has room."""
+    quick = {f"test_{n}.py": "import time\ndef test_s(): time.sleep(0.5)\n" for n in range(4)}
+    crash = "import os, time\n" + "".join(f"def test_{n}(): time.sleep(1)\n" for n in range(6))
+    crash += "def test_crash(): os._exit(1)\n"
+    suite = measure_suite(project({"test_.py": crash, **quick}), backend, time_limit=6.0)
+    assert suite.files == tuple(quick) and suite.left_out == ("test_.py",)
+
+
+@pytest.mark.slow
 def test_a_suite_far_over_the_limit_is_not_run_to_its_end(backend: Backend, project: Callable[..., Prepared]) -> None:
     """Twenty files of 1 s against a limit of 5: the first run is stopped after twice that, with more than fits. A
     second one would learn of files that are left out anyway: sandboxes are opened to collect, to run, and to run
