@@ -7,11 +7,12 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from urllib.parse import urlsplit, urlunsplit
 
 from selfplay import subprocesses
 from selfplay.repository.errors import SourceError
 from selfplay.repository.network.credentials import Secret, plain_url
-from selfplay.repository.network.hosts import Address, address_of
+from selfplay.repository.network.hosts import Address, address_of, is_loopback
 from selfplay.repository.network.indexes import is_malformed, local_folder
 from selfplay.sandbox import Mount
 
@@ -20,6 +21,8 @@ NAMES = (PROXIES, SUMS, "GONOSUMDB", "GONOPROXY", "GOPRIVATE")
 _ENTRY = re.compile(r"[^,|]+")
 _WORDS = ("direct", "off")
 SECONDS = 30.0
+LOCAL = "localhost."
+"""A name of this machine that is none of those for which Go goes by no proxy."""
 
 
 @dataclass(frozen=True)
@@ -73,12 +76,23 @@ class _ProxyEntries:
         if folder := local_folder(url):
             self.folders.append(Mount(folder, str(folder)))
             return url
+        url = _by_name(url)
         plain, secret = plain_url(url)
         if address := address_of(url):
             self.urls.append(plain)
             if secret and self.secrets.setdefault(address, secret) != secret:
                 raise SourceError(f"{variable} names two users of {address}", "A build can be one of them alone.")
         return plain
+
+
+def _by_name(url: str) -> str:
+    """The URL, with `LOCAL` for this machine's name: the build's way out is a proxy."""
+    parts = urlsplit(url)
+    if not parts.hostname or not is_loopback(parts.hostname):
+        return url
+    user, at, _ = parts.netloc.rpartition("@")
+    port = f":{parts.port}" if parts.port else ""
+    return urlunsplit(parts._replace(netloc=f"{user}{at}{LOCAL}{port}"))
 
 
 def _told() -> dict[str, str]:

@@ -78,8 +78,8 @@ def recorded_hosts(recorded: object, allowed: Iterable[str]) -> tuple[str, ...]:
 
 
 def plain(host: str) -> str:
-    """A host in the form of the keys of `Allowed`."""
-    return str(ipaddress.IPv6Address(host[1:-1])) if host.startswith("[") else host.lower()
+    """A host in the form of the keys of `Allowed`. A name with a dot at its end is the name without it."""
+    return str(ipaddress.IPv6Address(host[1:-1])) if host.startswith("[") else host.lower().removesuffix(".")
 
 
 def _is_host(host: str) -> bool:
@@ -97,7 +97,7 @@ def address_of(url: str) -> Address | None:
     except ValueError:
         return None
     host = parts.hostname
-    return Address(host.lower(), port) if host and port and parts.scheme in PORTS else None
+    return Address(host.lower().removesuffix("."), port) if host and port and parts.scheme in PORTS else None
 
 
 def here(host: str) -> bool:
@@ -108,6 +108,14 @@ def here(host: str) -> bool:
     except ValueError:
         return host == "localhost" or host.endswith(".localhost")
     return address.is_loopback or address.is_link_local or address.is_unspecified or address in _own()
+
+
+def is_loopback(host: str) -> bool:
+    """Whether it is a name or an address of this machine alone."""
+    try:
+        return _address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
 
 
 def _own() -> set[ipaddress.IPv4Address | ipaddress.IPv6Address]:

@@ -5,6 +5,7 @@ functions that tests name are tried first.
 """
 
 import os
+import time
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
@@ -23,6 +24,8 @@ from selfplay.syntax.source import Function, Unreadable, first_line, last_line, 
 
 MOST_SOURCE, MOST_FILES = 400_000, 2000
 """The most bytes of one file (larger ones are generated), and the most files that are read."""
+MOST_SECONDS = 120
+"""Seconds in which all of them are parsed: 1,500 honest files take half a one, a hostile one may take three."""
 LEAST_STATEMENTS = 2
 SHORT = 2
 """Letters of a name that says nothing."""
@@ -100,10 +103,13 @@ class Sources:
     def _parsed(self) -> _Parsed:
         """Each file is parsed once: there may be thousands, and their trees are not kept."""
         words, unparsed, functions = set[str](), dict[str, str](), list[tuple[str, str, int]]()
-        imports = dict[str, frozenset[str]]()
+        imports, latest = dict[str, frozenset[str]](), time.monotonic() + MOST_SECONDS
         for path in sorted(self.texts):
             tested = is_test_file(path)
             if not tested and (not is_own(path, self.texts[path]) or _has_long_lines(self.texts[path])):
+                continue
+            if time.monotonic() > latest:
+                unparsed[path] = f"to parse the files before it took {MOST_SECONDS} s"
                 continue
             try:
                 source = self.source(path)

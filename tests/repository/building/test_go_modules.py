@@ -8,6 +8,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from package_index import serving
 from repository_fixtures import write
 
 from selfplay.repository import BuildFailed, NoTests, measure_suite, prepare
@@ -63,6 +64,19 @@ def test_modules_are_downloaded_once_and_lie_outside_of_the_tree(
     (mount,) = prepared.mounts
     assert mount.target == "/go-modules" and (mount.source / "example.com/!match@v1.0.0/match.go").is_file()
     assert not list(mount.source.rglob("*.zip")) and not (prepared.tree / "vendor").exists()
+
+
+def test_a_proxy_on_this_machine_is_reached(
+    backend: Backend, cache: Path, tmp_path: Path, proxy: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As `go env -w GOPROXY=http://localhost:3000` names one, here with a password that the build does not get."""
+    place = tmp_path / "proxy"
+    pages = {f"/{path.relative_to(place)}": path.read_bytes() for path in place.rglob("*") if path.is_file()}
+    project = write(tmp_path / "project", {**PROJECT, "go.sum": proxy})
+    with serving(pages, password="me:p@ss") as (port, _):
+        monkeypatch.setenv("GOPROXY", f"http://me:p%40ss@127.0.0.1:{port}")
+        prepared = prepare(str(project), backend=backend, cache=cache)
+    assert (prepared.mounts[0].source / "example.com/!match@v1.0.0/match.go").is_file()
 
 
 def test_a_module_that_is_not_what_go_sum_says_is_not_used(

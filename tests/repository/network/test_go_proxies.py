@@ -8,7 +8,7 @@ from selfplay import subprocesses
 from selfplay.repository import SourceError
 from selfplay.repository.network.credentials import Secret
 from selfplay.repository.network.go_proxies import go_proxies
-from selfplay.repository.network.hosts import Address
+from selfplay.repository.network.hosts import Address, address_of
 
 
 @pytest.fixture(params=["go", ""], ids=["with go", "without go"], autouse=True)
@@ -51,6 +51,17 @@ def test_credentials_of_the_base_of_sums_stay_outside_too(monkeypatch: pytest.Mo
     monkeypatch.setenv("GOSUMDB", "me:p%40ss@sums.example+key")
     with pytest.raises(SourceError, match=r"^GOSUMDB names no base of sums"):
         go_proxies()
+
+
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "[::1]"])
+def test_a_proxy_on_this_machine_has_a_name_that_go_asks_a_proxy_for(
+    monkeypatch: pytest.MonkeyPatch, host: str
+) -> None:
+    """Go connects to `localhost` and loopback addresses itself, which lead nowhere in a sandbox."""
+    monkeypatch.setenv("GOPROXY", f"http://{host}:3000/mod,off")
+    found = go_proxies()
+    assert found.env["GOPROXY"] == "http://localhost.:3000/mod,off"
+    assert address_of(found.urls[0]) == Address("localhost", 3000)
 
 
 def test_two_users_of_one_host_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,8 +2,10 @@
 
 from pathlib import Path
 
+import pytest
 from repository_fixtures import write
 
+from selfplay.scripted.injector import sources as sources_module
 from selfplay.scripted.injector.sources import read_sources
 
 FILES = {
@@ -25,6 +27,12 @@ def test_typescript_is_read_in_a_repository_of_javascript(tmp_path: Path) -> Non
         ("src/shop.ts", "price", True),
     ]
     assert not sources.unparsed
+
+
+def test_files_that_take_too_long_together_are_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sources_module, "MOST_SECONDS", -1)
+    sources = read_sources(write(tmp_path, FILES), "javascript")
+    assert not sources.places and sources.unparsed["src/add.ts"] == "to parse the files before it took -1 s"
 
 
 def test_the_tests_that_load_a_file(tmp_path: Path) -> None:
