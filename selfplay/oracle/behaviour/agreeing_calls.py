@@ -15,7 +15,7 @@ from dataclasses import replace
 from selfplay.formatting import count
 from selfplay.oracle.behaviour.call_probes import varied_calls
 from selfplay.oracle.behaviour.call_results import SCENARIO, TriedCalls, only
-from selfplay.oracle.behaviour.call_runner import Calls
+from selfplay.oracle.behaviour.call_runner import AGAIN_SECONDS, Calls
 from selfplay.oracle.behaviour.call_source import target_of
 from selfplay.oracle.behaviour.contexts import users_place
 from selfplay.oracle.behaviour.probe_runner import OTHER_SEED, Bench
@@ -82,7 +82,7 @@ def lasting(found: Sequence[Guards], bench: Bench, calls: Calls, hash_seed: int)
     if not every.sources:
         return [*found]
     for again in (bench.call(every, (), users_place(), OTHER_SEED),
-                  bench.call(joined(calls, every), hash_seed=str(hash_seed))):  # fmt: skip
+                  bench.call(joined(calls, every), hash_seed=str(hash_seed), again=AGAIN_SECONDS)):  # fmt: skip
         found = [_lasting(one, again) for one in found]
     return [*found]
 
@@ -93,8 +93,11 @@ def _lasting(guards: Guards, outcomes: Outcomes) -> Guards:
 
 
 def joined(calls: Calls, guards: Calls) -> Calls:
-    """The calls followed by the guards, so that the guards cannot change the calls' outcomes."""
-    return replace(calls, sources={**calls.sources, **guards.sources}, helpers={**calls.helpers, **guards.helpers})
+    """The calls followed by the guards, so that the guards cannot change the calls' outcomes, nor those of calls that
+    are repeated: some leave a setting behind."""
+    sources = {**calls.sources, **guards.sources}
+    late = calls.late + len(sources) - len(calls.sources)
+    return replace(calls, sources=sources, helpers={**calls.helpers, **guards.helpers}, late=late)
 
 
 def _differs(guards: Guards, name: str, seen: Outcomes) -> bool:

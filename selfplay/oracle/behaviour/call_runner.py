@@ -36,13 +36,15 @@ _SOURCES = ("selfplay_plain.py", "selfplay_hook.py", "selfplay_user.py", "selfpl
 @dataclass(frozen=True)
 class Calls:
     """`python`, `paths`: how to load the program. `modules`: module -> its name in the calls. `sources`: name of a
-    probe -> the call. `helpers`: name in the calls -> source of what they use from the tests."""
+    probe -> the call. `helpers`: name in the calls -> source of what they use from the tests. `late`: how many of the
+    last come after those that are repeated."""
 
     python: str = ""
     paths: tuple[str, ...] = ()
     modules: Mapping[str, str] = field(default_factory=dict)
     sources: Mapping[str, str] = field(default_factory=dict)
     helpers: Mapping[str, str] = field(default_factory=dict)
+    late: int = 0
 
 
 @dataclass(frozen=True)
@@ -101,8 +103,8 @@ class Caller:
     ) -> Called:  # fmt: skip
         """Make the calls in order, since one may change what later ones return. Raises `SandboxError`.
 
-        `files` are written over those of the program. `again`: seconds for repeating the quick calls; a changed
-        outcome is recorded as `AGAIN`. `planted`: what stands in the files, beside the program."""
+        `files` are written over those of the program. `again`: seconds for repeating the quick calls, before the
+        late ones; a changed outcome is recorded as `AGAIN`. `planted`: what stands in the files, beside the program."""
         names, seconds = drawn_names(calls.helpers.values()), max(self.seconds, ALL_SECONDS)
         key, record = secrets.token_hex(32), f"/tmp/tmp{secrets.token_hex(4)}"
         order = {**self._order(calls, place, names), "record": record, "own": [*OWN, record], "again": again,
@@ -134,7 +136,7 @@ class Caller:
             "script": place.main, "recursion": place.recursion, "seconds": self.each,
             "slow": self.most_slow, "enough": self.enough, "ends": list(self.ends),
             "tests": areas(paths_of_tests(artifact.test_files, (artifact.bug_inject,))),
-            "calls": [[name, source] for name, source in calls.sources.items()],
+            "calls": [[name, source] for name, source in calls.sources.items()], "late": calls.late,
         }  # fmt: skip
 
 

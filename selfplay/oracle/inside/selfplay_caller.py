@@ -44,9 +44,12 @@ def selfplay_caller():
     if order["mutants"]:
         selfplay_mutants(order, outcomes, space, say, asked)
     else:
-        for name, source in order["calls"]:
+        first = len(order["calls"]) - order["late"]
+        for name, source in order["calls"][:first]:
             call(name, source, space)
         repeat(order["again"], space)
+        for name, source in order["calls"][first:]:
+            call(name, source, space)
     say("end", None)
     leave(0)
 

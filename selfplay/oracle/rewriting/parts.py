@@ -11,7 +11,7 @@ Parts that the original or the buggy program has in a function of this name are 
 import ast
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, islice
 
 from selfplay.oracle.rewriting.fixed_code import fixed_code
 from selfplay.oracle.rewriting.left_out import bounds, truths
@@ -55,8 +55,8 @@ other."""
 
 @dataclass(frozen=True)
 class Parted:
-    """`text`: a file whose parts can be taken away. `words`: of each part, what it is then. `fixed`: what is new and
-    cannot be taken away, in words. With `too_many` parts none of them is there."""
+    """`text`: a file whose parts can be taken away. `words`: of each part, what it is then. `fixed`: the first that is
+    new and cannot be taken away, in words. With `too_many` parts none of them is there."""
 
     text: str = ""
     words: tuple[str, ...] = ()
@@ -78,7 +78,7 @@ def with_parts(text: str, lines: Lines, known: Sources, names: SchemaNames, firs
         nodes += sum(1 for _ in ast.walk(one.by)) if one.by else 0
         if len(found) > MOST_PARTS or nodes > MOST_NODES:
             return Parted(too_many=True)
-    words, fixed = tuple(one.words() for one in found), tuple(fixed_code(tree, fresh, known_numbers(known)))
+    words, fixed = tuple(one.words() for one in found), tuple(islice(fixed_code(tree, fresh, known_numbers(known)), 1))
     made = begun_with(_KEEPING.format(names.kept), planted(tree, found, first, names))
     return Parted(made, words, fixed) if parsed(made) is not None else None
 

@@ -22,6 +22,15 @@ NEEDED = ("go", "list", "-deps", "-test", "./...")
 ARCHIVES = f"find {MADE_AT}/cache/download -name '*.zip'"
 _REQUIRES = re.compile(rb"^[ \t]*+require\b", re.MULTILINE)
 _MISSING = re.compile(r"^go: ([\w.!~/+-]{1,200}@[\w.+-]{1,100}):", re.MULTILINE)
+OLD_GO = re.compile(
+    r"requires go >= |module requires Go |is not in (?:GOROOT|std)\b|invalid go version|unknown directive: toolchain"
+)
+NEWER_GO = (
+    "The Go of this machine is older than the project needs: install a newer one, or name an older release of it."
+)
+OTHER_PROXY = (
+    "Name another proxy in GOPROXY, or run `go mod vendor` in a checkout and commit its `vendor` folder there."
+)
 MOST_TOLD, MOST_BYTES = 10, 1 << 20
 
 
@@ -52,9 +61,7 @@ def install(building: Building) -> None:
     building.raise_if_full(step, done)
     needed = building.run("looking for the modules of the tests", NEEDED, online=True)
     if needed.exit_code and not building.run("looking for what was downloaded", f"{ARCHIVES} 2>/dev/null").text.strip():
-        hint = (
-            "Name another proxy in GOPROXY, or run `go mod vendor` in a checkout and commit its `vendor` folder there."
-        )
+        hint = NEWER_GO if OLD_GO.search(done.text) else OTHER_PROXY
         raise BuildFailed(f"the modules that go.mod requires cannot be downloaded{last_lines(done.text)}", hint)
     missing = sorted({*_MISSING.findall(done.text)})[:MOST_TOLD]  # no line of the log: a URL in it may hold a token
     building.notes.append(f"modules that cannot be downloaded: {listed(missing) or 'the log names them'}")

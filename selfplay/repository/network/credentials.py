@@ -14,6 +14,7 @@ from urllib.parse import SplitResult, unquote, urlsplit, urlunsplit
 
 import requests
 
+from selfplay.repository.errors import SourceError
 from selfplay.repository.network.hosts import Address, address_of
 from selfplay.repository.network.index_pages import EVERYWHERE, PAGE_SECONDS
 from selfplay.repository.network.index_session import IndexSession
@@ -87,6 +88,19 @@ def plain_url(url: str) -> tuple[str, Secret | None]:
         return url, None
     plain = urlunsplit(("http", str(address).removesuffix(":80"), parts.path, parts.query, parts.fragment))
     return plain, Secret(_basic(parts), parts.scheme == "https")
+
+
+def all_secrets(*found: Mapping[Address, Secret]) -> dict[Address, Secret]:
+    """All of these. Raises `SourceError` where two tools have different ones for one address: requests do not say
+    whose they are."""
+    every: dict[Address, Secret] = {}
+    for some in found:
+        for address, secret in some.items():
+            if every.setdefault(address, secret) != secret:
+                raise SourceError(
+                    f"two tools are configured with different users of {address}", "A build can be one of them alone."
+                )
+    return every
 
 
 def _basic(parts: SplitResult) -> str:

@@ -17,7 +17,7 @@ from pathlib import Path
 from selfplay.formatting import Say
 from selfplay.repository import inside
 from selfplay.repository.errors import BuildFailed
-from selfplay.repository.network.credentials import npm_variables, take_out
+from selfplay.repository.network.credentials import all_secrets, npm_variables, take_out
 from selfplay.repository.network.go_proxies import GoProxies, go_proxies
 from selfplay.repository.network.hosts import Allowed, npm_registry
 from selfplay.repository.network.index_pages import allowed_for
@@ -132,7 +132,7 @@ def open_egress(
     taken = take_out(indexes, os.environ)
     npm_env, npm_secrets = npm_variables(registry)
     forwarder = (backend.python, "-I", "-S", "-B", FORWARDER, SOCKET)
-    serving_all = Proxy(allowed, {**taken.secrets, **npm_secrets, **modules.secrets})
+    serving_all = Proxy(allowed, all_secrets(taken.secrets, npm_secrets, modules.secrets))
     with scratch() as folder, serving(serving_all, folder / "egress.sock", backend.owner()) as proxy:
         env = {**taken.env, **npm_env, **modules.env}
         yield Egress(proxy, folder / "egress.sock", forwarder, taken.inside, env, taken.kept, folders=modules.folders)

@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable
 
 from selfplay.plain_text import printable, regular_file
+from selfplay.repository.building.go_modules import NEWER_GO, OLD_GO
 from selfplay.repository.building.ladder import NEAREST
 from selfplay.repository.errors import NoTests
 from selfplay.repository.prepared import Prepared
@@ -25,10 +26,6 @@ NO_MODULE = re.compile(rb"module lookup disabled by GOPROXY|(missing go.sum entr
 MODULES = (
     "Modules that it needs were not downloaded, as the build's notes say: run `go mod vendor` in a checkout, commit its"
     " `vendor` folder there, and name that checkout."
-)
-OLD_GO = re.compile(rb"requires go >= |module requires Go |is not in (?:GOROOT|std)\b")
-NEWER_GO = (
-    "The Go of this machine is older than the project needs: install a newer one, or name an older release of it."
 )
 Run = Callable[[str, float], Completed]
 """Runs a script with a limit in seconds."""
@@ -106,7 +103,7 @@ def run_as_called(call: RunnerCall, prepared: Prepared, run: Run, seconds: float
 
 
 def _of_go(log: bytes) -> str:
-    if OLD_GO.search(log):
+    if OLD_GO.search(log.decode("utf-8", "replace")):
         return NEWER_GO
     return MODULES if NO_MODULE.search(log) else ""
 

@@ -72,9 +72,8 @@ def recorded(folder: Path, calls: list[list[str]], module: str = MODULE, **order
     told = {
         "record": str(record), "paths": [str(folder)], "modules": {"shop": "m"}, "seconds": 0.7, "calls": calls,
         "marked": False, "helpers": {}, "given": {}, "argv": [""], "terminal": False, "recursion": 0, "script": "",
-        "again": 0, "slow": 9, "enough": 60.0, "root": str(folder), "tests": [], "own": [], "ends": [],
-        "mutants": [], "schema": PLAIN, "loading": True, "refusing": True, "clock": False,
-        "unusual": [], **order,
+        "again": 0, "slow": 9, "enough": 60.0, "root": str(folder), "tests": [], "own": [], "ends": [], "mutants": [],
+        "schema": PLAIN, "loading": True, "refusing": True, "clock": False, "unusual": [], "late": 0, **order,
     }  # fmt: skip
     text = "".join(f"{inside.text(name)}\n" for name in _SOURCES) + "\nselfplay_caller()\n"
     program = inside.apart(text, "__main__", file=str(order.get("argv", [""])[0]) or "<string>")
@@ -100,6 +99,14 @@ def test_after_seconds_of_waiting_no_more_are_made(tmp_path: Path) -> None:
     module = f"{MODULE}def waits(seconds):\n    import time\n    time.sleep(seconds)\n"
     found = recorded(tmp_path, calls, module, enough=0.15)
     assert [found[name][f"{name}/0"] for name in "abcd"] == ["null", SLOW, "null", UNMADE]
+
+
+@pytest.mark.slow
+def test_late_calls_come_after_those_that_are_repeated(tmp_path: Path) -> None:
+    """The last call leaves a setting behind, which changes what the first answers when it is made again."""
+    module, calls = "SET = []\ndef told(): return len(SET)\n", [["told", "m.told()"], ["set", "m.SET.append(1)"]]
+    for late in (0, 1):
+        assert ("told again" in recorded(tmp_path, calls, module, late=late, again=0.2)) is (late == 0)
 
 
 @pytest.mark.slow

@@ -166,7 +166,8 @@ def test_what_is_no_python_has_no_parts() -> None:
     "f'" + "{x}" * 3000 + "'", " + ".join("x" * 4000), "[" + ", ".join("x" * 20_000) + "]", " and ".join("x" * 5000),
     "x" + ".a(1)" * 200, "x" + "".join(f".a({'y' * 5000})" for _ in range(200)),
     "[" + ", ".join(f"[{', '.join('x' * 2000)}]" for _ in range(50)) + "]",
-], ids=["f-string", "sum", "list", "and", "chain", "long chain", "lists"])  # fmt: skip
+    "[" + ",\n".join(["+".join(["1000"] * 30)] * 300) + "]",
+], ids=["f-string", "sum", "list", "and", "chain", "long chain", "lists", "sums"])  # fmt: skip
 def test_what_anybody_wrote_costs_seconds_at_most(expression: str) -> None:
     text, began = f"def f(x):\n    return {expression}\n", time.process_time()
     with contextlib.suppress(RecursionError):

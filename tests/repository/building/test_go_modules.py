@@ -132,5 +132,13 @@ def test_a_project_for_a_newer_go_says_so(backend: Backend, cache: Path, tmp_pat
     assert "The Go of this machine is older than the project needs" in caught.value.hint
 
 
+def test_a_go_mod_that_an_older_go_cannot_read_says_so(backend: Backend, cache: Path, tmp_path: Path) -> None:
+    """Go 1.19 knows neither a version with a patch number nor where a toolchain comes from."""
+    newer = {"go.mod": "module example.com/own\n\ngo 1.999.1\n\nrequire example.com/x v1.0.0\n", "a.go": "package a\n"}
+    with pytest.raises(BuildFailed) as caught:
+        prepare(str(write(tmp_path / "project", newer)), backend=backend, cache=cache)
+    assert "The Go of this machine is older than the project needs" in caught.value.hint
+
+
 def test_a_proxy_folder_is_a_local_folder(tmp_path: Path) -> None:
     assert local_folder(tmp_path.as_uri()) == tmp_path

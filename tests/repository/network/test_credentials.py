@@ -14,7 +14,8 @@ from package_index import own_authority, serving, wheel
 
 from selfplay.repository.building.environment import _uv
 from selfplay.repository.building.interpreters import choose
-from selfplay.repository.network.credentials import Secret, take_out
+from selfplay.repository.errors import SourceError
+from selfplay.repository.network.credentials import Secret, all_secrets, take_out
 from selfplay.repository.network.egress import open_egress
 from selfplay.repository.network.egress import serving as proxied
 from selfplay.repository.network.hosts import Address, Allowed
@@ -132,6 +133,14 @@ def test_two_indexes_at_one_address_with_other_credentials() -> None:
     found = take_out(Indexes("http://a:b@i.example/one", ("http://c:d@i.example/two",)), {})
     assert found.inside == Indexes("http://i.example/one", ("http://c:d@i.example/two",))
     assert found.kept == ("i.example:80",) and len(found.secrets) == 1
+
+
+def test_two_tools_with_other_users_of_one_host_are_refused() -> None:
+    one, other = Secret("Basic a", tls=True), Secret("Basic b", tls=True)
+    here = Address("h.example", 443)
+    assert all_secrets({here: one}, {}, {here: one}) == {here: one}
+    with pytest.raises(SourceError, match=r"different users of h\.example:443"):
+        all_secrets({here: one}, {here: other})
 
 
 @pytest.mark.parametrize(
