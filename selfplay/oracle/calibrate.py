@@ -8,8 +8,10 @@ nothing on the original shows nothing about a prediction either: it is reported 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from selfplay.oracle.behaviour.compare import look
 from selfplay.oracle.behaviour.events import Event, comparable
 from selfplay.oracle.behaviour.observe import observe
+from selfplay.oracle.behaviour.stored_behaviour import Behaviour, Guards
 from selfplay.oracle.calibration import Calibration, ImpossibleTests
 from selfplay.oracle.errors import OracleError
 from selfplay.oracle.originals import read_originals
@@ -72,9 +74,18 @@ def second_look(
     """Add to the calibration what the second look at a prediction needs. Raises what `calibrate` raises."""
     asks = bool(known.witnessed)
     never, done = find_impossible(backend, task, oracle, limits, witness=asks)
-    shown = observe(backend, task, oracle, limits, witness=asks)
+    shown = _holding(backend, task, oracle, observe(backend, task, oracle, limits, witness=asks), limits)
     seen = known.events | comparable((*done, *shown.events), task.artifact.test_files)
     return replace(known, impossible=never, behaviour=shown, events=seen, runs=known.runs + 1 + shown.runs)
+
+
+def _holding(backend: Backend, task: Task, oracle: Oracle, known: Behaviour, limits: Limits) -> Behaviour:
+    """The behaviour, or what is left of it, by which the original itself is not caught: what a call leaves behind may
+    change what others answer, in a way that no look at them alone has shown."""
+    for left in (known, replace(known, guards=Guards())):
+        if look(backend, task, TrialOrder((), oracle.seconds), left, limits)[0].state != "caught":
+            return left
+    return Behaviour(runs=known.runs)
 
 
 def find_impossible(

@@ -24,8 +24,8 @@ from selfplay.oracle.behaviour.stored_behaviour import (
     NO_ANSWER,
     Guards,
     Outcomes,
-    raising,
     refused,
+    refusing,
     without_accidents,
 )
 from selfplay.oracle.behaviour.unseen_inputs import Novelty, all_novel
@@ -144,7 +144,7 @@ def by_turns(groups: Mapping[str, str], most: int, of_a_group: int) -> list[str]
 def damage(guards: Guards, seen: Outcomes) -> Layer | None:
     """Caught when a prediction differs on too many guards, else None. A call does not count if the repair renamed or
     removed its target, or if it refuses an unusual input with any exception."""
-    refused = {name for name in guards.unusual if raising(seen.get(name, {})) and _differs(guards, name, seen)}
+    refused = {name for name in guards.unusual if refusing(seen.get(name, {})) and _differs(guards, name, seen)}
     counted = [name for name in guards.right if GONE not in seen.get(name, {}).values() and name not in refused]
     differing = [name for name in counted if _differs(guards, name, seen)]
     function = {name: function_of(guards.calls.sources[name]) for name in counted}
@@ -168,7 +168,7 @@ def differing(further: Guards, seen: Outcomes) -> tuple[list[str], int]:
     for name in further.right:
         said = seen.get(name, {})
         differs = _differs(further, name, seen)
-        if GONE in said.values() or (differs and name in further.unusual and raising(said)):
+        if GONE in said.values() or (differs and name in further.unusual and refusing(said)):
             continue
         counted += 1
         other += [name] * differs

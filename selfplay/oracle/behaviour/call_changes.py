@@ -10,15 +10,17 @@ from collections.abc import Callable, Sequence
 from selfplay.oracle.behaviour.call_source import constant, value_of
 from selfplay.oracle.behaviour.literals import MODEST, another
 
-EXTREMES: tuple[object, ...] = ("", " ", "é☃\U0001f40d", "a" * 400, 0, -1, 1, 9_999, None, (), 1.5, True, "\ud800")
+EXTREMES: tuple[object, ...] = (
+    "", " ", "é☃\U0001f40d", "a" * 400, "%s{0}\\u", 0, -1, 1, 9_999, None, (), 1.5, 0.1, True, "\ud800"
+)  # fmt: skip
 BLANKS = ("\t", "\r\n", "\n", "  ", "   ", "\r", "\v", "\xa0", "\0")
 LETTERS = "aBcDéÉßñÑΩωЯя"
 """Of words in mixed case, and in other scripts."""
 _BLANK = re.compile(r"\s+")
 _WORD = re.compile(r"[^\W\d_]{2,}")
-_ALONE, _ENDED, _MANY = 0.25, 0.15, 40
-"""How often a text is replaced as a whole by a value that the code asks for, or gets a line end, and the most items of
-a container."""
+_ALONE, _ENDED, _TYPE, _MANY = 0.25, 0.15, 0.1, 40
+"""How often a text is replaced as a whole by a value that the code asks for, or gets a line end, and a value becomes
+its type; the most items of a container."""
 Change = Callable[[ast.expr, ast.expr, random.Random], ast.expr | None]
 
 
@@ -92,8 +94,10 @@ def extreme(node: ast.expr, other: ast.expr, chance: random.Random) -> ast.expr 
 
 
 def turned(node: ast.expr, other: ast.expr, chance: random.Random) -> ast.expr | None:
-    """The same value as another type: text as a list of characters or numbers, a list as a tuple."""
+    """The same value as another type: text as a list of characters or numbers, a list as a tuple; or its type."""
     value = value_of(node)
+    if isinstance(value, bool | int | float | str) and chance.random() < _TYPE:
+        return ast.Name(type(value).__name__, ast.Load())
     if isinstance(value, bool):
         return constant(not value)
     if isinstance(value, str):

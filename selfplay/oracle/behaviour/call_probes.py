@@ -20,8 +20,8 @@ from selfplay.oracle.behaviour.call_source import (
     target_of,
 )
 
-LONGEST = 3000
-"""The longest call, in characters."""
+LONGEST, REORDERED = 3000, 0.1
+"""The longest call, in characters; how often named arguments are given in the other order."""
 
 
 def shape_of(source: str) -> str:
@@ -81,6 +81,9 @@ def _by_target(calls: Sequence[str]) -> dict[str, list[str]]:
 def _changed(call: str, other: str, change: Change, chance: random.Random) -> str | None:
     """The call with one to three of its inputs changed. `other`: a call whose inputs may take their place."""
     made, offered = call_tree(call), [*inputs_of(call_tree(other))]
+    if chance.random() < REORDERED:
+        for one in [node for node in ast.walk(made) if isinstance(node, ast.Call)]:
+            one.keywords.reverse()
     for _ in range(chance.choice((1, 1, 2, 3))):
         found = list(places(made))
         if not found:

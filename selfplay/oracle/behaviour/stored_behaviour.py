@@ -180,6 +180,12 @@ def raising(outcomes: Mapping[str, str]) -> str:
     return last if last.startswith(RAISED) else ""
 
 
+def refusing(outcomes: Mapping[str, str]) -> bool:
+    """Whether a call refuses its input. A program that ran out of something did not: it tried."""
+    kind = raising(outcomes)
+    return bool(kind) and not any(f'"{name}"' in kind for name in ("RecursionError", "MemoryError"))
+
+
 def refused(odd: Collection[str], outcomes: Outcomes) -> set[str]:
     """Those of these calls, with an argument of another type than any test passes, that the original refuses: a repair
     may do anything with such an argument, also never end (`while parts: parts -= 1` for 0.5)."""

@@ -10,7 +10,7 @@ import ast
 from collections.abc import Iterator, Set
 
 from selfplay.oracle.rewriting.inert import inert, own_names
-from selfplay.oracle.rewriting.kept_values import is_container, stores_outside
+from selfplay.oracle.rewriting.kept_values import is_container, new_attributes, stores_outside
 from selfplay.oracle.rewriting.program_numbers import SMALL, UNKNOWN, number_of, numbers_in_text
 from selfplay.oracle.rewriting.python_trees import Function, is_text, source_of
 
@@ -26,6 +26,7 @@ _RAISED, _ASSERTED = "runs code for what is raised", "runs code for an assertion
 _OUTSIDE = "is more than a plain value outside of functions"
 _KEPT = "could keep something from one call to the next"
 _ELSEWHERE = "is a place outside of the call, and keeps what is stored there"
+_NEW = "is an attribute that the program does not have"
 _COMPUTED = "is no list of kinds of errors, by name"
 _UNUSED = "is imported and not used"
 _HIDING = "hides errors of any kind"
@@ -36,8 +37,11 @@ _NUMBER = "is a number that the program does not have"
 _LEAVING = (ast.Return, ast.Break, ast.Continue)
 
 
-def fixed_code(tree: ast.Module, fresh: Set[int], numbers: Set[float] = frozenset()) -> Iterator[str]:
-    """What stands in the fresh lines and cannot be taken away, in words. `numbers`: those that the program has."""
+def fixed_code(
+    tree: ast.Module, fresh: Set[int], numbers: Set[float] = frozenset(), attributes: Set[str] | None = None
+) -> Iterator[str]:
+    """What stands in the fresh lines and cannot be taken away, in words. `numbers`, `attributes`: those that the
+    program has, by value and by name; None: any."""
     own = own_names(tree)
     memo = dict[int, float | None]()
     for node in _in_functions(tree):
@@ -50,6 +54,8 @@ def fixed_code(tree: ast.Module, fresh: Set[int], numbers: Set[float] = frozense
         if isinstance(node, ast.Try | ast.TryStar) and _lines(node) & fresh:  # its last part alone may be known
             yield from (f"`{_short(one)}` {_HIDING}" for one in _leaving(node))
     yield from (f"`{_short(one)}` {_ELSEWHERE}" for one in stores_outside(tree, fresh))
+    if attributes is not None:
+        yield from (f"`{_short(one)}` {_NEW}" for one in new_attributes(tree, attributes) if one.lineno in fresh)
     for statement in _outside(tree):
         if statement.lineno in fresh:
             yield from _of_module(statement, used)
@@ -64,6 +70,8 @@ def _of(node: ast.AST, own: frozenset[str]) -> Iterator[tuple[ast.AST, str]]:
         case ast.MatchClass() | ast.MatchSequence() | ast.MatchMapping() | ast.MatchStar():
             yield node, _PATTERN
         case ast.Raise(exc=ast.expr() as raised):
+            if isinstance(raised, ast.Call) and not _is_kind(raised.func):
+                yield raised.func, _RAISED
             words = [one.value for one in raised.keywords] if isinstance(raised, ast.Call) else []
             told = [*raised.args, *words] if isinstance(raised, ast.Call) else [raised]
             told += [node.cause] if node.cause is not None else []
@@ -78,6 +86,16 @@ def _of(node: ast.AST, own: frozenset[str]) -> Iterator[tuple[ast.AST, str]]:
             yield test, _ASSERTED
         case ast.Lambda(args=given) | ast.FunctionDef(args=given) | ast.AsyncFunctionDef(args=given):
             yield from ((one, _DEFAULT) for one in _defaults(given) if not _is_named(one))
+
+
+def _is_kind(node: ast.expr) -> bool:
+    """Whether it names a kind of errors, or is that of a value: it runs nothing else."""
+    match node:
+        case ast.Call(func=ast.Name(id="type"), args=[given], keywords=[]):
+            return _is_named(given)
+        case ast.Attribute(value=value):
+            return _is_kind(value)
+    return isinstance(node, ast.Name)
 
 
 def _listed(kinds: ast.expr) -> list[ast.expr]:

@@ -54,6 +54,18 @@ def stores_outside(tree: ast.Module, fresh: Set[int]) -> Iterator[ast.expr]:
                     yield place
 
 
+def new_attributes(tree: ast.Module, known: Set[str]) -> Iterator[ast.Attribute]:
+    """The attributes that functions store into and that have none of these names, if they are of what a function is
+    given: who has no place for it, or copies or compares it, meets them; not those of what it makes."""
+    for statement in tree.body:
+        for function in _outermost(statement):
+            given = {"self", *(one.arg for one in ast.walk(function) if isinstance(one, ast.arg))}
+            for node in ast.walk(function):
+                match node:
+                    case ast.Attribute(attr=name, ctx=ast.Store()) if name not in known and _is_own(node, given):
+                        yield node
+
+
 def _stored(node: ast.AST, known: Set[str]) -> ast.expr | None:
     """The place that a node stores into, or the object that it changes. `known`: of methods of other names' objects
     only those are told from functions of a module."""
@@ -84,9 +96,9 @@ def _outermost(statement: ast.stmt) -> Iterator[ast.stmt]:
 
 
 def _bound(function: ast.stmt) -> set[str]:
-    """The names that a function and those inside it bind; not what it says to be global, its class, or another name of
-    something that it did not bind."""
-    found, elsewhere, named = {"self"}, set[str](), dict[str, str]()
+    """The names that a function and those inside it bind to what is theirs; not what it says to be global, its class,
+    and what is only another name for something else (`memo = f.__dict__`, `for one in REGISTRY`)."""
+    found, elsewhere, given = {"self"}, set[str](), list[tuple[str, ast.expr]]()
     for node in ast.walk(function):
         match node:
             case ast.arg(arg=name) if name != "cls":
@@ -101,12 +113,31 @@ def _bound(function: ast.stmt) -> set[str]:
                 found.add(name)
             case ast.Global(names=names):
                 elsewhere.update(names)
-        match node:
-            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Name(id=other)):
-                named[name] = other
-            case ast.NamedExpr(target=ast.Name(id=name), value=ast.Name(id=other)):
-                named[name] = other
-    return found - elsewhere - {name for name, other in named.items() if other not in found}
+        given += _given(node)
+    own = found - elsewhere
+    while foreign := {name for name, value in given if name in own and _is_name_of_other(value, own)}:
+        own -= foreign
+    return own
+
+
+def _given(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:
+    """(a name, what it is bound to, or what that is an item of)"""
+    match node:
+        case ast.Assign(targets=targets, value=value):
+            yield from ((name, value) for target in targets for name in _names_in(target))
+        case ast.NamedExpr(target=target, value=value) | ast.AnnAssign(target=target, value=ast.expr() as value):
+            yield from ((name, value) for name in _names_in(target))
+        case ast.For(target=target, iter=value) | ast.comprehension(target=target, iter=value):
+            yield from ((name, value) for name in _names_in(target))
+
+
+def _names_in(target: ast.expr) -> list[str]:
+    return [one.id for one in ast.walk(target) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)]
+
+
+def _is_name_of_other(value: ast.expr, own: Set[str]) -> bool:
+    """Whether it is a name, an attribute or an item of what is not the function's: a call makes something anew."""
+    return isinstance(value, ast.Name | ast.Attribute | ast.Subscript) and not _is_own(value, own)
 
 
 def _is_own(node: ast.expr, own: Set[str]) -> bool:

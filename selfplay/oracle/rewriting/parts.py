@@ -28,7 +28,7 @@ from selfplay.oracle.rewriting.python_trees import (
     source_of,
     unparsed,
 )
-from selfplay.oracle.rewriting.taken_apart import taken_apart
+from selfplay.oracle.rewriting.taken_apart import called_at_once, taken_apart
 
 _TRUTHS = frozenset(
     ["isinstance", "issubclass", "callable", "hasattr", "any", "all", "bool", "startswith", "endswith", "isdisjoint",
@@ -78,7 +78,10 @@ def with_parts(text: str, lines: Lines, known: Sources, names: SchemaNames, firs
         nodes += sum(1 for _ in ast.walk(one.by)) if one.by else 0
         if len(found) > MOST_PARTS or nodes > MOST_NODES:
             return Parted(too_many=True)
-    words, fixed = tuple(one.words() for one in found), tuple(islice(fixed_code(tree, fresh, known_numbers(known)), 1))
+    words, fixed = (
+        tuple(one.words() for one in found),
+        tuple(islice(fixed_code(tree, fresh, known_numbers(known), _attributes(known)), 1)),
+    )
     made = begun_with(_KEEPING.format(names.kept), planted(tree, found, first, names))
     return Parted(made, words, fixed) if parsed(made) is not None else None
 
@@ -98,6 +101,11 @@ def expressions_of(text: str) -> Sources:
         for node in ast.walk(function)
         if isinstance(node, ast.expr) and _is_short(node)
     )  # fmt: skip
+
+
+def _attributes(known: Sources) -> frozenset[str]:
+    """The names of attributes among known expressions, of which those in others come by themselves."""
+    return frozenset(source.rpartition(".")[2] for _, source in known)
 
 
 def _is_short(node: ast.expr) -> bool:
@@ -120,6 +128,8 @@ def _parts(tree: ast.Module, fresh: Set[int], known: Sources, keeping: str) -> I
                     yield from _bounds(statement, own, name, known)
                     yield from _within(statement, own, name, known)
                     yield from _values(statement, own, name, known, keeping)
+                    if isinstance(statement, ast.With) and statement.lineno in fresh:
+                        yield Mutant(statement, ast.If(ast.Constant(True), statement.body, []), "statement")
 
 
 def _stays(statement: ast.stmt, body: Sequence[ast.stmt], function: Function) -> bool:
@@ -160,8 +170,30 @@ def _within(statement: ast.stmt, lines: Set[int], around: str, known: Sources) -
         if node is whole or node.lineno not in lines:
             continue
         if not _is_known(node, around, known):
-            for by in chain(taken_apart(node), truths(node) if is_test or _is_truth(node) else ()):
+            for by in chain(
+                taken_apart(node), _undone(node, around, known), truths(node) if is_test or _is_truth(node) else ()
+            ):
                 yield Mutant(node, by, "part")
+
+
+def _undone(node: ast.expr, around: str, known: Sources) -> Iterator[ast.expr]:
+    """What two parts together are applied to, since they may undo each other (`x.encode().decode()`, `x + 7 - 7`): each
+    alone is needed then."""
+    for inner in _operands(node):
+        if isinstance(inner, ast.Call | ast.BinOp) and not _is_known(inner, around, known):
+            yield from _operands(inner)
+            yield from called_at_once(inner)
+
+
+def _operands(node: ast.expr) -> list[ast.expr]:
+    """What a call or an operator is applied to."""
+    match node:
+        case ast.Call(func=func, args=args):
+            given = [one for one in args if not isinstance(one, ast.Starred)]
+            return [*([func.value] if isinstance(func, ast.Attribute) else []), *given]
+        case ast.BinOp(left=left, right=right):
+            return [left, right]
+    return []
 
 
 def _values(statement: ast.stmt, lines: Set[int], around: str, known: Sources, keeping: str) -> Iterator[Mutant]:

@@ -25,7 +25,8 @@ class _Defined:
     caller may give; `classes`: the same -> bases and decorators; `others`: (function or class around it, the statement
     as text) of each statement outside of functions; `bound`: (around it, name) of what is defined; `heads`,
     `decorators`: text -> what runs where a function or class is defined; `own`, `taken`: of `own_names` and
-    `taken_names`; `offered`: what a package's first file imports for others."""
+    `taken_names`; `offered`: what a package's first file imports for others; `imports`: name -> what is imported under
+    it; `hints`: (function, argument) -> annotations."""
 
     offered: frozenset[str] = frozenset()
     functions: dict[str, list[str]] = field(default_factory=dict)
@@ -38,6 +39,8 @@ class _Defined:
     others: Counter[tuple[str, str]] = field(default_factory=Counter)
     bound: set[tuple[str, str]] = field(default_factory=set)
     nodes: dict[tuple[str, str], ast.stmt] = field(default_factory=dict)
+    imports: dict[str, str] = field(default_factory=dict)
+    hints: dict[tuple[str, str], list[str]] = field(default_factory=dict)
 
 
 def beyond(before: Mapping[str, str], after: Mapping[str, str], repaired: Mapping[str, str]) -> list[str]:
@@ -75,6 +78,7 @@ def _beyond(
     for name, defined in original.classes.items():
         if buggy.classes.get(name) == defined != now.classes.get(name, defined):
             yield f"the bases or decorators of `{name}` are changed, which the bug left as they were"
+    yield from _hidden(original, buggy, now)
     for name in sorted(now.own & original.taken - original.own - buggy.own):
         yield f"`{name}` is bound anew, which the file takes from elsewhere"
     for around, text in original.others & buggy.others:
@@ -90,6 +94,22 @@ def _beyond(
         elif around.removesuffix(".") in original.classes:
             yield f"`{_short(text)}` is new in a class that was there, and may hide what the class inherits"
     yield from _loading(known, now, new)
+
+
+def _hidden(original: _Defined, buggy: _Defined, now: _Defined) -> Iterator[str]:
+    """What other code meets without naming it: a method that the language calls, an annotation, another module under a
+    name that was there."""
+    for name in sorted(now.functions.keys() - original.functions.keys() - buggy.functions.keys()):
+        around, _, last = name.rpartition(".")
+        if last.startswith("__") and last.endswith("__") and (not around or around in original.classes):
+            yield f"`{name}` is new, and the language calls it"
+    for (name, argument), hints in original.hints.items():
+        if buggy.hints.get((name, argument)) == hints != now.hints.get((name, argument), hints):
+            said = f"the annotation of `{argument}`" if argument else "that of what is returned"
+            yield f"{said} is changed in `{name}`, which the bug left as it was"
+    for name, origin in original.imports.items():
+        if buggy.imports.get(name) == origin != now.imports.get(name, origin):
+            yield f"`{name}` is imported from elsewhere, which the bug left as it was"
 
 
 def _uses(defined: Sequence[str], names: set[str]) -> bool:
@@ -128,6 +148,7 @@ def _collect(body: Sequence[ast.stmt], around: str, found: _Defined) -> None:
         if isinstance(node, Function):
             name = f"{around}{node.name}"
             _note_heads(node, found)
+            _note_hints(name, node, found)
             found.functions.setdefault(name, []).append(ast.dump(_plain(node)))
             found.signatures.setdefault(name, []).append(f"{type(node).__name__} {ast.dump(node.args)}")
             found.bound.add((around, node.name))
@@ -137,7 +158,9 @@ def _collect(body: Sequence[ast.stmt], around: str, found: _Defined) -> None:
             heads = [*node.decorator_list, *node.bases, *node.keywords]
             found.classes.setdefault(f"{around}{node.name}", []).append(" ".join(map(ast.dump, heads)))
             _collect(node.body, f"{around}{node.name}.", found)
-        elif not isinstance(node, ast.Import | ast.ImportFrom | ast.Pass) and not is_text(node):
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            found.imports |= dict(_imported(node))
+        elif not isinstance(node, ast.Pass) and not is_text(node):
             text = ast.unparse(node)
             found.others[around, text] += 1
             found.nodes[around, text] = node
@@ -148,6 +171,21 @@ def _note_heads(node: Function | ast.ClassDef, found: _Defined) -> None:
     """Note what is evaluated where a function or class is defined."""
     found.decorators |= {ast.unparse(one): one for one in node.decorator_list}
     found.heads |= {ast.unparse(one): one for one in _head(node)}
+
+
+def _imported(node: ast.Import | ast.ImportFrom) -> Iterator[tuple[str, str]]:
+    """(a name, what is imported under it)"""
+    module = f"{'.' * node.level}{node.module or ''} " if isinstance(node, ast.ImportFrom) else ""
+    for one in node.names:
+        yield one.asname or one.name.partition(".")[0], module + (one.name if module or one.asname else "")
+
+
+def _note_hints(name: str, node: Function, found: _Defined) -> None:
+    """Note the annotations of a function."""
+    hints = {one.arg: one.annotation for one in ast.walk(node.args) if isinstance(one, ast.arg)} | {"": node.returns}
+    for argument, hint in hints.items():
+        if hint is not None:
+            found.hints.setdefault((name, argument), []).append(ast.dump(hint))
 
 
 def _head(node: Function | ast.ClassDef) -> list[ast.expr]:

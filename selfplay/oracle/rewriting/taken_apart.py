@@ -43,6 +43,8 @@ def taken_apart(node: ast.expr) -> Iterator[ast.expr]:
             yield from _alike(node, items)
         case ast.SetComp(elt=item, generators=generators):
             yield ast.ListComp(item, generators)
+        case ast.DictComp(key=key, generators=generators):
+            yield ast.ListComp(key, generators)  # also what is the same twice
         case ast.Dict(keys=keys, values=values):
             for at in range(len(keys)):
                 yield ast.Dict([*keys[:at], *keys[at + 1 :]], [*values[:at], *values[at + 1 :]])
@@ -74,8 +76,15 @@ def _swapped(node: Any, old: ast.AST, new: ast.AST) -> Any:
 
 
 def _calls(node: ast.Call) -> Iterator[ast.expr]:
-    """Without a named argument, or those behind a place; nothing, what is called, or what is given, in place of it."""
+    """Without a named argument, or those behind a place; nothing, what is called, or what is given, in place of it; a
+    function that is given called at once; of the entries of a dictionary that is written in place each, also those
+    whose key came again."""
     yield ast.Constant(None)
+    match node.func:
+        case ast.Attribute(value=ast.DictComp() as made, attr="values" | "keys" | "items" as which):
+            entry = ast.Tuple([made.key, made.value], ast.Load())
+            yield ast.ListComp({"values": made.value, "keys": made.key, "items": entry}[which], made.generators)
+    yield from called_at_once(node)
     yield from fewer_words(node)
     yield from (ast.Call(node.func, node.args[:at], node.keywords) for at in range(1, len(node.args)))
     for one in node.args:
@@ -86,6 +95,14 @@ def _calls(node: ast.Call) -> Iterator[ast.expr]:
             yield one
     if isinstance(node.func, ast.Attribute):
         yield node.func.value
+
+
+def called_at_once(node: ast.expr) -> Iterator[ast.expr]:
+    """A function that a call is given, called with the rest: `Context().run(f, x)` does more than `f(x)`."""
+    match node:
+        case ast.Call(func=func, args=[ast.Name() | ast.Attribute() | ast.Lambda() as given, *rest], keywords=words):
+            if rest or isinstance(func, ast.Attribute):
+                yield ast.Call(given, rest, words)
 
 
 def _alike(node: ast.expr, entries: Sequence[ast.expr]) -> Iterator[ast.expr]:

@@ -36,7 +36,7 @@ def test_the_seed_of_a_calibration_is_the_one_of_its_predictions(monkeypatch: py
 
 def test_guards_are_seen_under_that_seed() -> None:
     class Bench:
-        def call(self, calls: Calls, *place: Any, hash_seed: str = "77") -> dict[str, dict[str, str]]:
+        def call(self, calls: Calls, *place: Any, hash_seed: str = "77", again: float = 0) -> dict[str, dict[str, str]]:
             return {"g1": {"g1/0": hash_seed}, "g2": {"g2/0": "5"}}
 
     bench: Any = Bench()

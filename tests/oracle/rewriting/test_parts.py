@@ -34,7 +34,7 @@ def value(text: str, number: int, *given: Any) -> Any:
 
 @pytest.mark.parametrize(("expression", "without"), [
     ("x and x > 3", ["x > 3", "x"]), ("x + 1", ["x", "1"]), ("-x", ["x"]), ("1 if x else 2", ["1", "2"]),
-    ("min(x, 40)", ["None", "min(x)", "x", "40"]), ("x.strip()", ["None", "x"]),
+    ("min(x, 40)", ["None", "x(40)", "min(x)", "x", "40"]), ("x.strip()", ["None", "x"]),
     ("sorted(x, reverse=True)", ["None", "sorted(x)", "x"]),
     ("x[1:40]", ["x[:40]", "x[1:]"]), ("x[:]", []), ("x[0:]", []), ("(1, 2)[x > 3]", ["1", "2"]),
     ("{1: 2, 3: 4}[x]", ["2", "4"]), ("[x, 1]", ["[1]", "[x]", "[x, x]", "[1, 1]"]), ("[x]", ["[]"]), ("{x}", []),
@@ -42,6 +42,11 @@ def value(text: str, number: int, *given: Any) -> Any:
     ("not x", ["x", "True", "False"]),
     ("a == b in c != d", ["a == b in c", "b in c != d", "True", "False"]), ("f(*x)", ["None"]),
     ("max(*[x, 9])", ["None", "x", "9"]), ("any(x)", ["None", "x", "True", "False"]), ("x.y", ["x"]), ("self.y", []),
+    ("{x: 1 for x in y}", ["[x for x in y]"]),
+    ("{x: z for x in y}.values()", ["None", "[z for x in y]", "{x: z for x in y}"]),
+    ("Context().run(f, x)", ["None", "f(x)", "Context().run(f)", "f", "x", "Context()"]),
+    ("x.encode().decode()", ["None", "x.encode()", "x"]), ("x + 7 - 7", ["x + 7", "7", "x", "7"]),
+    ("pool.submit(f, x).result()", ["None", "pool.submit(f, x)", "pool", "f", "x", "f(x)"]),
     ("{0: f, 1: x}", ["{1: x}", "{0: f}", "{0: f, 1: f}", "{0: x, 1: x}"]),
     ("getitem([f, g], x)", ["None", "getitem([f, g])", "[f, g]", "x"]), ("[*x, f]", ["[f]", "[*x]"]),
 ], ids=lambda one: one if isinstance(one, str) else "")  # fmt: skip
@@ -52,6 +57,13 @@ def test_an_expression_without_each_part(expression: str, without: list[str]) ->
     assert [word for word in words[1:] if word.endswith(f" for `{expression}`")] == [
         f"`{by}` for `{expression}`" for by in without
     ]
+
+
+def test_a_body_without_what_it_stands_in() -> None:
+    """`redirect_stdout(None)` around a call hides what is printed by whatever it calls."""
+    text, words = parts("with swallowing():\n        return x")
+    number = words.index("`if True:` for `with swallowing():`") + 1
+    assert value(text, number, 5) == 5
 
 
 def test_a_choice_of_what_is_written_in_place_is_told_however_it_is_made() -> None:
@@ -84,7 +96,7 @@ def test_what_the_original_has_is_no_new_part() -> None:
     ), "the first value of `max(len(x) + 1, 4)` in its place")  # fmt: skip
     elsewhere = expressions_of("def g(x):\n    return max(x, 4)\n")
     again = with_parts("def f(x):\n    return max(x, 4)\n", Lines(), elsewhere, NAMES, 1)
-    assert again is not None and len(again.words) == 6
+    assert again is not None and len(again.words) == 7
 
 
 @pytest.mark.parametrize("body", [

@@ -100,6 +100,12 @@ def test_what_a_repair_does(old: str, new: str) -> None:
     ("import re\n", "import own as re\n\nW = re.compile('x')\n", "`W = re.compile('x')` runs code while the module"),
     ("import re\n", "import re\nfrom own import *\n\nW = sorted([])\n", "`W = sorted([])` runs code while the module"),
     ("else 0\n", "else 0\n\n\nW = (x := print())\n", "`W = (x := print())` runs code while the module is loaded"),
+    ("    def sold", "    def __sizeof__(self):\n        return 1\n\n    def sold", "`Shop.__sizeof__` is new"),
+    ("def total(", "def __getattr__(name):\n    return 1\n\n\ndef total(", "`__getattr__` is new"),
+    ("thing: str) -> int", "thing: bytes) -> int", "the annotation of `thing` is changed in `Shop.price`"),
+    ("thing: str) -> int", "thing: str) -> str", "that of what is returned is changed in `Shop.price`"),
+    ("import re\n", "import regex as re\n", "`re` is imported from elsewhere"),
+    ("import re\n", "from own import re\n", "`re` is imported from elsewhere"),
 ])  # fmt: skip
 def test_what_goes_beyond(old: str, new: str, said: str) -> None:
     assert any(one.startswith(f"shop.py: {said}") for one in changed((old, new)))

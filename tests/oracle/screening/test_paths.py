@@ -36,6 +36,7 @@ copying.py store/copying.js store/data/authors.txt store/LICENSE docs/security.m
 ELSEWHERE = """
 .github/workflows/ci.yml .github/workflows/test.yml .gitlab-ci.yml .travis.yml .vscode/settings.json
 .idea/workspace.xml .circleci/config.yml LICENSE License.md COPYING.LESSER .pre-commit-config.yaml CODEOWNERS
+Dockerfile uv.lock
 """
 
 
