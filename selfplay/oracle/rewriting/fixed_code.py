@@ -11,7 +11,7 @@ from collections.abc import Iterator, Set
 
 from selfplay.oracle.rewriting.inert import inert, own_names
 from selfplay.oracle.rewriting.kept_values import is_container, new_attributes, stores_outside
-from selfplay.oracle.rewriting.program_numbers import SMALL, UNKNOWN, number_of, numbers_in_text
+from selfplay.oracle.rewriting.program_numbers import SMALL, UNKNOWN, most_times, number_of, numbers_in_text
 from selfplay.oracle.rewriting.python_trees import Function, is_text, source_of
 
 MOST_SHOWN = 60
@@ -127,8 +127,9 @@ def _of_function(node: ast.AST, numbers: Set[float], memo: dict[int, float | Non
         held = (one for one in _defaults(node.args) if isinstance(one, ast.Name))
         yield from (f"`{one.id}` {_HELD}" for one in held)  # whoever calls it may give another in its place
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        found = (one for one in numbers_in_text(node.value) if one > SMALL and one not in numbers)
-        yield from (f"{one}, in a text, {_NUMBER}" for one in found)
+        found = {one for one in numbers_in_text(node.value) if one > SMALL and one not in numbers}
+        found |= {one for one in most_times(node.value) if one not in numbers}
+        yield from (f"{one}, in a text, {_NUMBER}" for one in sorted(found))
     value = number_of(node, memo) if isinstance(node, ast.expr) else None
     if value is not None and abs(value) > SMALL and (abs(value) not in numbers or value == UNKNOWN):
         yield f"`{_short(node)}` {_NUMBER}"

@@ -22,6 +22,7 @@ _COMPUTED: Mapping[type[ast.operator], Callable[[float, float], float]] = {
     ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod, ast.Pow: operator.pow,
     ast.LShift: lambda one, other: one * 2**other, ast.RShift: lambda one, other: one // 2**other,
 }  # fmt: skip
+_TIMES = re.compile(r"\{\d{0,9},(\d{1,15})\}")
 IN_TEXT, MOST_DIGITS = re.compile(r"\d+"), 15
 
 
@@ -44,6 +45,11 @@ def known_numbers(known: Set[tuple[str, str]]) -> frozenset[float]:
 
 def numbers_in_text(text: str) -> list[int]:
     return [int(one[:MOST_DIGITS]) for one in IN_TEXT.findall(text)]
+
+
+def most_times(text: str) -> list[int]:
+    """How often a part of a pattern may come (`-{2,3}`): a limit, however small."""
+    return [int(one[:MOST_DIGITS]) for one in _TIMES.findall(text)]
 
 
 def number_of(node: ast.expr, memo: dict[int, float | None]) -> float | None:

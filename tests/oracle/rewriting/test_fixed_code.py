@@ -53,6 +53,7 @@ def test_what_may_stand_there(text: str) -> None:
     ("def f(x):\n    def g(*y, call=x):\n        return call(*y)\n    return g\n",
      "`x` is held as the default of an inner function's argument"),
     ("f = g(lambda y=[1]: y)\n", "`[1]` is no plain default"),
+    ("def f(x):\n    return re.sub('-{2,3}', '', x)\n", "3, in a text, is a number that the program does not have"),
     ("def f(x):\n    raise (OSError, x.clear())[0](x)\n", "`(OSError, x.clear())[0]` runs code for what is raised"),
     ("def f(x):\n    raise LookupError(x.clear())\n", "`x.clear()` runs code for what is raised"),
     ("def f(x):\n    raise LookupError(f'{x.pop()}')\n", "`f'{x.pop()}'` runs code for what is raised"),
