@@ -7,8 +7,12 @@ from copy import copy
 from typing import Any
 
 from selfplay.oracle.rewriting.left_out import fewer_bounds, fewer_operands, fewer_words, with_fields
+from selfplay.oracle.rewriting.program_numbers import SMALL
 
 _OWN = ("self", "cls")
+LONGER, LONGEST = 10, 400
+"""How much more of a text or a small number is tried, and of how long a one: what nothing tells from more was a limit
+(`zip(items, "abc")`, `range(8)`)."""
 MOST_ALIKE = 20
 """The most entries of what is written in place that are all made the same: a longer table is data."""
 
@@ -45,6 +49,10 @@ def taken_apart(node: ast.expr) -> Iterator[ast.expr]:
             yield ast.ListComp(item, generators)
         case ast.DictComp(key=key, generators=generators):
             yield ast.ListComp(key, generators)  # also what is the same twice
+        case ast.Constant(value=str() | bytes() as text) if 1 < len(text) <= LONGEST:
+            yield ast.Constant(text * LONGER)
+        case ast.Constant(value=int(number)) if 2 < number <= SMALL:
+            yield ast.Constant(number * LONGER)
         case ast.Dict(keys=keys, values=values):
             for at in range(len(keys)):
                 yield ast.Dict([*keys[:at], *keys[at + 1 :]], [*values[:at], *values[at + 1 :]])

@@ -42,6 +42,7 @@ def value(text: str, number: int, *given: Any) -> Any:
     ("not x", ["x", "True", "False"]),
     ("a == b in c != d", ["a == b in c", "b in c != d", "True", "False"]), ("f(*x)", ["None"]),
     ("max(*[x, 9])", ["None", "x", "9"]), ("any(x)", ["None", "x", "True", "False"]), ("x.y", ["x"]), ("self.y", []),
+    ("8", ["80"]), ("2", []), ("11", []), ("'ab'", [f"'{'ab' * 10}'"]), ("'a'", []),
     ("{x: 1 for x in y}", ["[x for x in y]"]),
     ("{x: z for x in y}.values()", ["None", "[z for x in y]", "{x: z for x in y}"]),
     ("Context().run(f, x)", ["None", "f(x)", "Context().run(f)", "f", "x", "Context()"]),
@@ -76,7 +77,7 @@ def test_a_choice_of_what_is_written_in_place_is_told_however_it_is_made() -> No
 def test_a_condition_is_true_or_false_without_it() -> None:
     text, words = parts("if x > 3:\n        return 1\n    return 2")
     assert words[:3] == ("without `if x > 3:`", "`True` for `x > 3`", "`False` for `x > 3`")
-    assert [value(text, number, 9) for number in range(len(words) + 1)] == [1, 2, 1, 2, 1, 2]
+    assert [value(text, number, 9) for number in range(len(words) + 1)] == [1, 2, 1, 2, 2, 1, 2]
     assert [value(text, number, 0) for number in (0, 1, 2, 3)] == [2, 2, 1, 2]
 
 
@@ -96,7 +97,7 @@ def test_what_the_original_has_is_no_new_part() -> None:
     ), "the first value of `max(len(x) + 1, 4)` in its place")  # fmt: skip
     elsewhere = expressions_of("def g(x):\n    return max(x, 4)\n")
     again = with_parts("def f(x):\n    return max(x, 4)\n", Lines(), elsewhere, NAMES, 1)
-    assert again is not None and len(again.words) == 7
+    assert again is not None and len(again.words) == 8
 
 
 @pytest.mark.parametrize("body", [
