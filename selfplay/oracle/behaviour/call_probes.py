@@ -20,7 +20,7 @@ from selfplay.oracle.behaviour.call_source import (
     target_of,
 )
 
-LONGEST, REORDERED = 3000, 0.1
+LONGEST, REORDERED = 3000, 0.3
 """The longest call, in characters; how often named arguments are given in the other order."""
 
 

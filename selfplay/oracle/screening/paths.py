@@ -63,7 +63,8 @@ _ELSEWHERE = _names(
     bitbucket-pipelines.y*ml jenkinsfile .pre-commit-config.y*ml .readthedocs.y*ml codeowners security.md .mailmap
     license license.md license.txt license.rst licence licence.md licence.txt licence.rst copying copying.lesser
     copying.md copying.txt notice notice.md notice.txt authors authors.md authors.txt authors.rst dockerfile
-    dockerfile.* .dockerignore docker-compose*.y*ml compose*.y*ml uv.lock poetry.lock pdm.lock pipfile.lock"""
+    dockerfile.* .dockerignore docker-compose*.y*ml compose*.y*ml hatch.toml uv.lock poetry.lock pdm.lock
+    pipfile.lock"""
 )
 """At the root of the tree."""
 _ELSEWHERE_FOLDERS = _names(".github .gitlab .circleci .buildkite .azure-pipelines .devcontainer .vscode .idea")
