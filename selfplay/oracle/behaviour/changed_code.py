@@ -2,6 +2,7 @@
 
 import ast
 from collections import defaultdict
+from collections.abc import Iterator
 
 from selfplay import patches
 from selfplay.oracle.originals import original_texts
@@ -26,14 +27,38 @@ def changed_numbers(task: Task, *, insertions: bool = False) -> dict[str, set[in
 def asked_values(task: Task) -> tuple[str | int, ...]:
     """The short texts and the numbers in the functions that the bug changes, as the original has them: their branches
     ask for these, and few inputs of tests hold them."""
-    lines = changed_numbers(task, insertions=True)
     found = dict[tuple[type, str | int], None]()
+    for _, function in _changed(task):
+        found |= dict.fromkeys((type(one), one) for one in _values(function))
+    return tuple(value for _, value in found)[:MOST_VALUES]
+
+
+def changed_methods(task: Task) -> tuple[tuple[str, str], ...]:
+    """(class, method) of the methods that the bug changes and that an object can be asked for without anything else,
+    as the original has them (`cache.popitem()`)."""
+    return tuple(dict.fromkeys(
+        (owner, one.name) for owner, one in _changed(task) if owner and _needs_its_object_alone(one)
+    ))  # fmt: skip
+
+
+def _changed(task: Task) -> Iterator[tuple[str, Function]]:
+    """(the class that it is a method of, function) of the functions that the bug changes, as the original has them,
+    with those around them."""
+    lines = changed_numbers(task, insertions=True)
     for path, text in original_texts(task.world, [*lines]).items():
         tree = parsed(text)
-        for node in ast.walk(tree) if tree is not None else ():
+        every = [*ast.walk(tree)] if tree is not None else []
+        owners = {id(one): node.name for node in every if isinstance(node, ast.ClassDef) for one in node.body}
+        for node in every:
             if isinstance(node, Function) and lines[path] & {*range(node.lineno, (node.end_lineno or 0) + 1)}:
-                found |= dict.fromkeys((type(one), one) for one in _values(node))
-    return tuple(value for _, value in found)[:MOST_VALUES]
+                yield owners.get(id(node), ""), node
+
+
+def _needs_its_object_alone(function: Function) -> bool:
+    given = function.args
+    places = [*given.posonlyargs, *given.args]
+    needed = len(places) - len(given.defaults) + sum(one is None for one in given.kw_defaults)
+    return bool(places) and places[0].arg == "self" and needed == 1 and function.name != "__init__"
 
 
 def _values(function: Function) -> list[str | int]:

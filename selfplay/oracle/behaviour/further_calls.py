@@ -42,7 +42,7 @@ def further_calls(
         right |= one.first
     more = [call for one in tried for name, call in one.names.items() if name not in shown]
     known = replace(tried[0].calls, helpers={**tried[0].calls.helpers, SEQUENCE: HELPER, EFFECTS: LOOKING})
-    steps = _numbered(SEQUENCE, sequences(calls, more, seed)) | _numbered(
+    steps = _numbered(SEQUENCE, sequences(calls, more, seed, tried[0].bench.methods)) | _numbered(
         EFFECTS, looked_at([*tried[0].names.values()], seed)
     )
     right |= tried[0].bench.call(only(replace(known, sources=steps), steps)) if steps else {}
@@ -75,7 +75,7 @@ def _searched(
     """Fresh calls and sequences, named with this prefix, that end as calls of the tests do. `right` gains what the
     original does in them."""
     varied = varied_calls(calls, [*tried.names.values()], SEARCHED_CALLS, seed, tried.bench.asked)
-    fresh = _numbered(prefix, [*varied, *sequences(calls, calls, seed), *looked_at(varied, seed)])
+    fresh = _numbered(prefix, [*varied, *sequences(calls, calls, seed, tried.bench.methods), *looked_at(varied, seed)])
     right |= tried.bench.call(only(replace(known, sources=fresh), fresh))
     return without_accidents({name: source for name, source in fresh.items() if _whole(right.get(name, {}))}, right,
                              [name for name in tried.names if tried.names[name] in calls])  # fmt: skip

@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from selfplay.oracle.behaviour.asserted_errors import asserted_errors
 from selfplay.oracle.behaviour.call_runner import Additions, Caller, Calls
-from selfplay.oracle.behaviour.changed_code import asked_values
+from selfplay.oracle.behaviour.changed_code import asked_values, changed_methods
 from selfplay.oracle.behaviour.contexts import BARE, CallContext
 from selfplay.oracle.behaviour.events import Event
 from selfplay.oracle.behaviour.line_marks import marked_files
@@ -84,6 +84,11 @@ class Bench:
     def asked(self) -> tuple[str | int, ...]:
         """What the changed functions ask for."""
         return asked_values(self.task)
+
+    @cached_property
+    def methods(self) -> tuple[tuple[str, str], ...]:
+        """The changed methods that need nothing but their object (`changed_code.py`)."""
+        return changed_methods(self.task)
 
     @cached_property
     def asserted(self) -> frozenset[str]:

@@ -17,9 +17,8 @@ from selfplay.oracle.behaviour.call_source import call_tree, give_through, name_
 
 SEQUENCES, SEQUENCE_STEPS, DIFFERENT = 80, 12, 3
 """Limits: sequences made, the steps of one, and how many different numbers and texts these have."""
-ODD, ODD_SHARE = (None, 0, "", False), 0.25
-"""What tests seldom use as a key, an item or a size, and how often it is one of these numbers or texts: a program that
-asks whether there is one (`if key:`) is wrong for it."""
+FILLED = (0.25, 0.5)
+"""How often an object gets odd items first, if it takes items by keys: any, and one of which a method is changed."""
 TIMES = (1, 1, 8, 60)
 """How often a sequence is repeated with the same object; the results of the last time are seen."""
 SEQUENCE = "selfplay_t"
@@ -36,18 +35,29 @@ class _Subject:
     used: dict[str, dict[str, None]] = field(default_factory=lambda: defaultdict(dict))
 
 
-def sequences(calls: Sequence[str], more: Sequence[str], seed: int) -> list[str]:
+def sequences(
+    calls: Sequence[str], more: Sequence[str], seed: int, changed: Sequence[tuple[str, str]] = ()
+) -> list[str]:
     """Sequences, as calls of the helper, taking what is used in turn. What is used is made as in `calls`, the tests';
-    how it is used is taken from these and from `more`."""
+    how it is used is taken from these and from `more`. `changed`: classes with a method that the bug changes and that
+    needs nothing else: half of the sequences are of these, and ask for it; tests call it on objects that no call alone
+    makes."""
     chance, found = random.Random(seed), dict[str, None]()
     every, own = _subjects([*calls, *more]), _subjects(calls)
-    known = [(every[name], [*one.made]) for name, one in own.items() if _has_steps(every[name])]
+    known = {name: (every[name], [*one.made]) for name, one in own.items() if _has_steps(every[name])}
+    asked = {name: method for name in known for owner, method in changed if name.rpartition(".")[2] == owner}
     for turn in range(3 * SEQUENCES if known else 0):
-        one, things = known[turn % len(known)]
+        names = [*asked] if asked and turn % 2 else [*known]
+        name = names[turn // 2 % len(names)] if asked else names[turn % len(names)]
+        one, things = known[name]
         methods = chance.sample([*one.used], min(len(one.used), chance.choice((3, SEQUENCE_STEPS))))
-        steps = [f"o{chance.choice([*one.used[name]])}" for name in chance.choices(methods, k=SEQUENCE_STEPS)]
+        steps = [f"o{chance.choice([*one.used[method]])}" for method in chance.choices(methods, k=SEQUENCE_STEPS)]
+        if name in asked:
+            steps.insert(chance.randrange(len(steps) + 1), f"o.{asked[name]}()")
         told = ", ".join(f"lambda o: {step}" for step in _alike(steps, chance))
-        made = f"{SEQUENCE}.several({_counted(chance.choice(things))}, {chance.choice(TIMES)}, {told})"
+        thing = _counted(chance.choice(things))
+        thing = f"{SEQUENCE}.filled({thing})" if chance.random() < FILLED[name in asked] else thing
+        made = f"{SEQUENCE}.several({thing}, {chance.choice(TIMES)}, {told})"
         if len(made) <= LONGEST and len(found) < SEQUENCES:
             found[made] = None
     return [*found]
@@ -67,18 +77,15 @@ def _counted(thing: str) -> str:
 
 
 def _alike(steps: Sequence[str], chance: random.Random) -> list[str]:
-    """The steps with few different numbers and texts in all, so that they concern the same things, at times with an odd
-    one."""
+    """The steps with few different numbers and texts in all, so that they concern the same things."""
     trees = [call_tree(step) for step in steps]
     places = [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Constant)]
     for kind in (int, str):
         some = sorted({node.value for node in places if type(node.value) is kind})
-        few: list[object] = chance.sample(some, min(len(some), DIFFERENT))
-        if few and chance.random() < ODD_SHARE:
-            few[0] = chance.choice(ODD)
+        few = chance.sample(some, min(len(some), DIFFERENT))
         for node in places:
             if type(node.value) is kind:
-                node.value = chance.choice(few)  # type: ignore[assignment]
+                node.value = chance.choice(few)
     return [ast.unparse(tree) for tree in trees]
 
 

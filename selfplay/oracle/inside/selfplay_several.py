@@ -21,6 +21,17 @@ def counted(value):
     return counting
 
 
+def filled(thing):
+    """An object with odd keys and a value that is false, and may be a size: a program that asks whether there is one
+    (`if key:`) is wrong for them."""
+    for key in ("", 0, None):
+        try:
+            thing[key] = 0
+        except Exception:
+            continue
+    return thing
+
+
 def several(thing, times, *steps):
     for _ in range(times):
         seen, called = [], []

@@ -4,7 +4,7 @@ import ast
 import functools
 from typing import Any
 
-from selfplay.oracle.behaviour.sequences import DIFFERENT, HELPER, SEQUENCES, sequences
+from selfplay.oracle.behaviour.sequences import DIFFERENT, HELPER, SEQUENCE, SEQUENCES, sequences
 
 CALLS = ["m.Box(2).put('a', 1)", "m.Box(3).put('b', x=2)", "m.Box(2).get('a')", "m.f(1)", "m.Other().go()"]
 
@@ -16,7 +16,10 @@ def test_sequences_make_an_object_as_tests_do_and_use_it() -> None:
     assert len(made) > SEQUENCES // 2 and sequences(CALLS, more, 1) == made != sequences(CALLS, more, 2)
     for call in made:
         thing, times, *steps = ast.parse(call, mode="eval").body.args  # type: ignore[attr-defined]
-        assert ast.unparse(thing) in ("m.Box(2)", "m.Box(3)") and times.value in (1, 8, 60)
+        assert ast.unparse(thing).removeprefix(f"{SEQUENCE}.filled(").rstrip(")") in (
+            "m.Box(2",
+            "m.Box(3",
+        ) and times.value in (1, 8, 60)
         assert {ast.unparse(one.body.func) for one in steps} <= {"o.put", "o.get"}
     assert sequences(["m.f(1)", "m.Other().go()"], [], 1) == []
 
@@ -57,3 +60,20 @@ def test_what_a_returned_function_remembers_shows() -> None:
 
 def double(value: int) -> int:
     return 2 * value
+
+
+def test_odd_items_are_put_into_what_takes_items() -> None:
+    """A cache whose `popitem` asks `if key:` is wrong for such a key alone."""
+    space: dict[str, Any] = {}
+    exec(HELPER, space)
+    assert space["filled"]({1: 2}) == {1: 2, None: 0, "": 0, 0: 0} and space["filled"]([5]) == [0]
+    assert space["filled"](7) == 7
+    made = sequences(["m.Box({}).get(1)", "m.Box({}).pop(1)"], [], 3)
+    assert 0 < sum(f"{SEQUENCE}.filled(m.Box(" in one for one in made) < len(made)
+
+
+def test_a_changed_method_is_a_step_though_no_call_of_a_test_shows_it() -> None:
+    """Tests call `cache.popitem()` on what several statements made."""
+    made = sequences([*CALLS, "m.Third().go(1)", "m.Third().stop()"], [], 1, [("Box", "popitem")])
+    assert {"lambda o: o.popitem()" in one for one in made if "m.Box(" in one} == {True}
+    assert 0 < sum("m.Third(" in one for one in made) < len(made) / 2
