@@ -35,7 +35,7 @@ def asked_values(task: Task) -> tuple[str | int, ...]:
 
 def changed_methods(task: Task) -> tuple[tuple[str, str], ...]:
     """(class, method) of the methods that the bug changes and that an object can be asked for without anything else,
-    as the original has them (`cache.popitem()`)."""
+    as the original has them (`popitem` of a cache)."""
     return tuple(dict.fromkeys(
         (owner, one.name) for owner, one in _changed(task) if owner and _needs_its_object_alone(one)
     ))  # fmt: skip
