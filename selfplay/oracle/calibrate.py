@@ -82,7 +82,7 @@ def second_look(
 def _holding(backend: Backend, task: Task, oracle: Oracle, known: Behaviour, limits: Limits) -> Behaviour:
     """The behaviour, or what is left of it, by which the original itself is not caught: what a call leaves behind may
     change what others answer, in a way that no look at them alone has shown."""
-    for left in (known, replace(known, guards=Guards())):
+    for left in (known, replace(known, guards=Guards(), constant_caught=False)):
         if look(backend, task, TrialOrder((), oracle.seconds), left, limits)[0].state != "caught":
             return left
     return Behaviour(runs=known.runs)

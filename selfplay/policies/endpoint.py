@@ -70,7 +70,7 @@ class Endpoint:
                 f"${options.api_key_env} holds letters that no key has",
                 "Put the key alone into it, without blanks and line ends.",
             )
-        _check_url(options.base_url)
+        _check_url(options.base_url or os.environ.get("OPENAI_BASE_URL") or None)
         self._client = openai.AsyncOpenAI(
             base_url=options.base_url,
             api_key=key,
@@ -195,7 +195,8 @@ def _check_url(text: str | None) -> None:
     """Raises `ModelError`, without the text, since it may hold a password."""
     try:
         parts = urlsplit(text or "")
-        usable = text is None or (parts.scheme in ("http", "https") and parts.hostname and parts.port != 0)
+        whole = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+        usable = text is None or (whole and text.isprintable())
     except ValueError:
         usable = False
     if not usable:

@@ -58,7 +58,9 @@ def _needs_its_object_alone(function: Function) -> bool:
     given = function.args
     places = [*given.posonlyargs, *given.args]
     needed = len(places) - len(given.defaults) + sum(one is None for one in given.kw_defaults)
-    return bool(places) and places[0].arg == "self" and needed == 1 and function.name != "__init__"
+    hidden = function.name == "__init__" or (function.name.startswith("__") and not function.name.endswith("__"))
+    alone = bool(places) and places[0].arg == "self" and needed == 1
+    return alone and not hidden and not function.decorator_list
 
 
 def _values(function: Function) -> list[str | int]:

@@ -45,15 +45,16 @@ def sequences(
     chance, found = random.Random(seed), dict[str, None]()
     every, own = _subjects([*calls, *more]), _subjects(calls)
     known = {name: (every[name], [*one.made]) for name, one in own.items() if _has_steps(every[name])}
-    asked = {name: method for name in known for owner, method in changed if name.rpartition(".")[2] == owner}
+    asked = {name: [method for owner, method in changed if name.endswith(f".{owner}")] for name in known}
+    asked = {name: methods for name, methods in asked.items() if methods}
     for turn in range(3 * SEQUENCES if known else 0):
         names = [*asked] if asked and turn % 2 else [*known]
         name = names[turn // 2 % len(names)] if asked else names[turn % len(names)]
         one, things = known[name]
         methods = chance.sample([*one.used], min(len(one.used), chance.choice((3, SEQUENCE_STEPS))))
         steps = [f"o{chance.choice([*one.used[method]])}" for method in chance.choices(methods, k=SEQUENCE_STEPS)]
-        if name in asked:
-            steps.insert(chance.randrange(len(steps) + 1), f"o.{asked[name]}()")
+        if name in asked and turn % 2:
+            steps.insert(chance.randrange(len(steps) + 1), f"o.{chance.choice(asked[name])}()")
         told = ", ".join(f"lambda o: {step}" for step in _alike(steps, chance))
         thing = _counted(chance.choice(things))
         thing = f"{SEQUENCE}.filled({thing})" if chance.random() < FILLED[name in asked] else thing

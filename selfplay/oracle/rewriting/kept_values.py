@@ -24,6 +24,8 @@ _TYPES = frozenset(["bytearray", "dict", "list", "object", "set"])
 """Built-in types, whose methods change what they are given first."""
 _MAKING = frozenset(["collections", "copy", "hashlib", "hmac", "io", "re", "zlib"])
 """Modules whose functions return what nobody else has."""
+MOST_STEPS = 10
+"""How often a name may stand for a name that stands for another one."""
 _OF_ALL = frozenset(["globals", "vars", "locals", "type", "getattr"])
 """What gives something that others have, too, whatever it is given."""
 
@@ -115,9 +117,12 @@ def _bound(function: ast.stmt) -> set[str]:
                 elsewhere.update(names)
         given += _given(node)
     own = found - elsewhere
-    while foreign := {name for name, value in given if name in own and _is_name_of_other(value, own)}:
+    for _ in range(MOST_STEPS):
+        foreign = {name for name, value in given if name in own and _is_name_of_other(value, own)}
+        if not foreign:
+            return own
         own -= foreign
-    return own
+    return own - {name for name, _ in given}
 
 
 def _given(node: ast.AST) -> Iterator[tuple[str, ast.expr]]:

@@ -36,6 +36,8 @@ _TRUTHS = frozenset(
 )  # fmt: skip
 """Functions and methods that answer True or False."""
 _COMPUTED = (ast.Call, ast.Attribute, ast.Subscript, ast.BinOp)
+_PURE = frozenset(["float", "int", "ord", "chr", "len", "str", "bytes", "complex", "abs", "round", "bool"])
+_OF_CONSTANTS = frozenset(["errno", "math", "string", "re", "stat", "http"])
 _SILENT = (Function, ast.ClassDef, ast.Global, ast.Nonlocal, ast.Pass)
 Sources = frozenset[tuple[str, str]]
 """(the function or class around it, source) of expressions; of a number anywhere (`NUMBER`, its digits)."""
@@ -211,6 +213,13 @@ def _values(statement: ast.stmt, lines: Set[int], around: str, known: Sources, k
 
 
 def _is_constant(node: ast.expr) -> bool:
+    """Whether it is the same wherever it stands: made of constants alone (`float("inf")`), or a module's constant, by
+    its name (`errno.ENOENT`, `string.digits`)."""
+    match node:
+        case ast.Attribute(value=ast.Name(id=module), attr=name):
+            return name.isupper() or module in _OF_CONSTANTS
+        case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if name in _PURE:
+            return all(map(_is_constant, args))
     return not any(isinstance(one, ast.Name) for one in ast.walk(node))
 
 

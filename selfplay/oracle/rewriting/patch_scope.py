@@ -3,8 +3,8 @@ the bug left as it was, or newly runs code while a module is loaded.
 
 A repair seldom needs either. What it breaks beside the bug, no test and no hidden input may see; and what runs while a
 module is loaded would count as code that ran. So all that newly runs then must be inert (`inert.py`), wherever it
-stands: statements, defaults, annotations, decorators, bases. Documentation, annotations as such and layout do not
-count, nor does what is moved to another file.
+stands: statements, defaults, annotations, decorators, bases. Documentation, new annotations and layout do not count,
+nor does what is moved to another file.
 """
 
 import ast

@@ -11,8 +11,9 @@ from selfplay.oracle.rewriting.program_numbers import SMALL
 
 _OWN = ("self", "cls")
 LONGER, LONGEST = 10, 400
-"""How much more of a text or a small number is tried, and of how long a one: what nothing tells from more was a limit
-(`zip(items, "abc")`, `range(8)`)."""
+"""How much more of a small number, and of a text that is gone through, is tried, and of how long a one: what nothing
+tells from more was a limit (`range(8)`, `zip(items, "abc")`)."""
+_GOING = ("zip", "enumerate", "iter", "map")
 MOST_ALIKE = 20
 """The most entries of what is written in place that are all made the same: a longer table is data."""
 
@@ -49,8 +50,6 @@ def taken_apart(node: ast.expr) -> Iterator[ast.expr]:
             yield ast.ListComp(item, generators)
         case ast.DictComp(key=key, generators=generators):
             yield ast.ListComp(key, generators)  # also what is the same twice
-        case ast.Constant(value=str() | bytes() as text) if 1 < len(text) <= LONGEST:
-            yield ast.Constant(text * LONGER)
         case ast.Constant(value=int(number)) if 2 < number <= SMALL:
             yield ast.Constant(number * LONGER)
         case ast.Dict(keys=keys, values=values):
@@ -93,6 +92,11 @@ def _calls(node: ast.Call) -> Iterator[ast.expr]:
             entry = ast.Tuple([made.key, made.value], ast.Load())
             yield ast.ListComp({"values": made.value, "keys": made.key, "items": entry}[which], made.generators)
     yield from called_at_once(node)
+    for at, one in enumerate(node.args):
+        match node.func, one:
+            case ast.Name(id=name), ast.Constant(value=str() | bytes() as text) if name in _GOING:
+                longer = ast.Constant(text[:LONGEST] * LONGER)
+                yield ast.Call(node.func, [*node.args[:at], longer, *node.args[at + 1 :]], node.keywords)
     yield from fewer_words(node)
     yield from (ast.Call(node.func, node.args[:at], node.keywords) for at in range(1, len(node.args)))
     for one in node.args:

@@ -17,11 +17,12 @@ _SCP = re.compile(r"^(?:[\w.-]+@)?[\w.-]+:(?!//).+$")
 _GIT_SCHEMES = {"https", "http", "ssh", "file"}
 _PYPI = re.compile(r"^([A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)(?:==(.+))?$")
 
-_BARE_USER = re.compile(r"(?:^|[\s='\"]|//)[^\s/='\"?#@:]{1,200}:[^\s/='\"?#@:]{1,1000}@(?!sha\d)[\w\[]")
-"""A user and a password before a host, also without a scheme; the tag of an image with its digest is none."""
+_BARE_USER = re.compile(r"(?:=['\"]?|//)(?!npm:|jsr:)[^\s/='\"?#@:]{1,200}:[^\s/='\"?#@:]{1,1000}@(?!sha\d)[A-Za-z\[]")
+"""A user and a password before a host, also without a scheme, as the value of a variable; the tag of an image with its
+digest, or a package of npm with its version, is none."""
 _TOKEN = re.compile(
     r"\b(?:gh[opsur]_\w{30,}|github_pat_\w{30,}|glpat-[\w-]{20,}|hf_\w{30,}|npm_\w{30,}|pypi-[\w-]{50,}"
-    r"|sk-[\w-]{32,}|xox[abeprs]-[\w-]{20,}|AKIA[0-9A-Z]{16})\b"
+    r"|sk-(?:[a-z0-9]{2,10}-){0,2}\w{24,}|xox[abeprs]-[\w-]{20,}|AKIA[0-9A-Z]{16})\b"
 )
 """How the tokens of well-known hosts look."""
 

@@ -62,7 +62,7 @@ class _ProxyEntries:
 
     def sums(self, value: str) -> str:
         """`GOSUMDB`: `off`, or a name, with a key perhaps, and where it is reached if that is elsewhere."""
-        words = value.split()
+        words = value.split() or ["off"]
         if words[0] == "off":
             return words[0]
         if "@" in words[0] or len(words) > 2:

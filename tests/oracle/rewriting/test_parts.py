@@ -42,7 +42,8 @@ def value(text: str, number: int, *given: Any) -> Any:
     ("not x", ["x", "True", "False"]),
     ("a == b in c != d", ["a == b in c", "b in c != d", "True", "False"]), ("f(*x)", ["None"]),
     ("max(*[x, 9])", ["None", "x", "9"]), ("any(x)", ["None", "x", "True", "False"]), ("x.y", ["x"]), ("self.y", []),
-    ("8", ["80"]), ("2", []), ("11", []), ("'ab'", [f"'{'ab' * 10}'"]), ("'a'", []),
+    ("8", ["80"]), ("2", []), ("11", []), ("'ab'", []),
+    ("zip('ab', x)", ["None", f"zip('{'ab' * 10}', x)", "zip('ab')", "'ab'", "x"]),
     ("{x: 1 for x in y}", ["[x for x in y]"]),
     ("{x: z for x in y}.values()", ["None", "[z for x in y]", "{x: z for x in y}"]),
     ("Context().run(f, x)", ["None", "f(x)", "Context().run(f)", "f", "x", "Context()"]),
@@ -149,6 +150,7 @@ def test_parts_are_numbered_over_all_files_and_asked_for_by_the_drawn_name() -> 
     ("x.strip()", ["x.strip()"]), ("g(x.size)", ["g(x.size)", "x.size"]),
     ("x[active_count() - 1]", ["x[active_count() - 1]", "active_count() - 1", "active_count()"]),
     ("1 << 4", []), ("'-' * 3", []),
+    ("float('inf')", []), ("errno.ENOENT", []), ("string.digits", []),
     ("[x, 1]", []), ("x < 3", []),
 ])  # fmt: skip
 def test_what_is_computed_may_keep_its_first_value(expression: str, computed: list[str]) -> None:

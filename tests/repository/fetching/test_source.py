@@ -109,10 +109,11 @@ def test_a_command_with_a_password_is_refused(text: str) -> None:
         Order("s", Path("o"), test=text)
     Order("s", Path("o"), setup="pip install x@https://host/x.whl user@host", test="curl https://host/a@b")
     Order("s", Path("o"), setup="docker pull a/b:1@sha256:00; npm install x@npm:y@1; git clone git@github.com:a/b@c")
+    Order("s", Path("o"), setup="deno add npm:chalk@5 x=npm:y@latest", test="mvn surefire:test@unit -Dx=a:b@2")
 
 
 @pytest.mark.parametrize(
-    "token", ["ghp_" + "a1B2" * 9, "hf_" + "Zz9" * 12, "sk-proj-" + "x-1_" * 10, "AKIA" + "Q7" * 8]
+    "token", ["ghp_" + "a1B2" * 9, "hf_" + "Zz9" * 12, "sk-proj-" + "xB1_" * 10, "AKIA" + "Q7" * 8]
 )
 def test_a_command_with_a_token_is_refused(token: str) -> None:
     with pytest.raises(SourceError, match=r"^--test holds a token \(") as told:
