@@ -35,6 +35,7 @@ CHECK_SECONDS, CHECK_RETRIES = 60.0, 2
 """Time limit of the first short answer: the user waits for it."""
 MOST_SHOWN = 1_000
 """Characters of an answer that is not JSON."""
+NO_URL = ("--base-url is not the URL of a host", "It looks like https://HOST/v1 or http://HOST:PORT/v1.")
 TOKEN_IDS = {"return_token_ids": True}
 
 
@@ -71,13 +72,16 @@ class Endpoint:
                 "Put the key alone into it, without blanks and line ends.",
             )
         _check_url(options.base_url or os.environ.get("OPENAI_BASE_URL") or None)
-        self._client = openai.AsyncOpenAI(
-            base_url=options.base_url,
-            api_key=key,
-            max_retries=options.retries,
-            timeout=options.answer_seconds,
-            http_client=PacedClient(options.requests_per_minute),
-        )
+        try:
+            self._client = openai.AsyncOpenAI(
+                base_url=options.base_url,
+                api_key=key,
+                max_retries=options.retries,
+                timeout=options.answer_seconds,
+                http_client=PacedClient(options.requests_per_minute),
+            )
+        except Exception as error:  # each HTTP library has its own for a URL that it cannot read
+            raise ModelError(*NO_URL) from error
         self._prices = Prices(
             options.price_in,
             options.price_in if options.price_cached is None else options.price_cached,
@@ -200,7 +204,7 @@ def _check_url(text: str | None) -> None:
     except ValueError:
         usable = False
     if not usable:
-        raise ModelError("--base-url is not the URL of a host", "It looks like https://HOST/v1 or http://HOST:PORT/v1.")
+        raise ModelError(*NO_URL)
 
 
 class _Rejected(ModelError):

@@ -81,7 +81,14 @@ def test_an_error_names_the_address_without_its_password() -> None:
 
 @pytest.mark.parametrize(
     "url",
-    ["http://me:S3CRET@h:99999/v1", "http://me:S3CRET@[::1/v1", "me:S3CRET@h/v1", "h:8000/v1", "ftp://me:S3CRET@h/"],
+    [
+        "http://me:S3CRET@h:99999/v1",
+        "http://me:S3CRET@[::1/v1",
+        "me:S3CRET@h/v1",
+        "h:8000/v1",
+        "ftp://me:S3CRET@h/",
+        "http://\u00e9\u2603/",
+    ],
 )
 def test_an_address_that_is_none_is_not_repeated(url: str) -> None:
     with pytest.raises(ModelError, match=r"^--base-url is not the URL of a host") as caught:

@@ -58,9 +58,10 @@ def _needs_its_object_alone(function: Function) -> bool:
     given = function.args
     places = [*given.posonlyargs, *given.args]
     needed = len(places) - len(given.defaults) + sum(one is None for one in given.kw_defaults)
-    hidden = function.name == "__init__" or (function.name.startswith("__") and not function.name.endswith("__"))
+    name = function.name
+    hidden = name in ("__init__", "__del__") or (name.startswith("_") and not name.endswith("__"))
     alone = bool(places) and places[0].arg == "self" and needed == 1
-    return alone and not hidden and not function.decorator_list
+    return alone and not hidden and not function.decorator_list and isinstance(function, ast.FunctionDef)
 
 
 def _values(function: Function) -> list[str | int]:

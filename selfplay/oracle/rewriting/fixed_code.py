@@ -26,7 +26,7 @@ _RAISED, _ASSERTED = "runs code for what is raised", "runs code for an assertion
 _OUTSIDE = "is more than a plain value outside of functions"
 _KEPT = "could keep something from one call to the next"
 _ELSEWHERE = "is a place outside of the call, and keeps what is stored there"
-_NEW = "is an attribute that the program does not have"
+_NEW = "is an attribute that the changed files do not have"
 _COMPUTED = "is no list of kinds of errors, by name"
 _UNUSED = "is imported and not used"
 _HIDING = "hides errors of any kind"
@@ -95,6 +95,8 @@ def _is_kind(node: ast.expr) -> bool:
             return _is_named(given)
         case ast.Attribute(value=value):
             return _is_kind(value)
+        case ast.Subscript(value=value, slice=key):
+            return _is_named(value) and _is_named(key)
     return isinstance(node, ast.Name)
 
 

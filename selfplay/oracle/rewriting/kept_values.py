@@ -141,7 +141,9 @@ def _names_in(target: ast.expr) -> list[str]:
 
 
 def _is_name_of_other(value: ast.expr, own: Set[str]) -> bool:
-    """Whether it is a name, an attribute or an item of what is not the function's: a call makes something anew."""
+    """Whether it is a name, an attribute or an item of what is not the function's: a call or a slice is made anew."""
+    if isinstance(value, ast.Subscript) and isinstance(value.slice, ast.Slice):
+        return False
     return isinstance(value, ast.Name | ast.Attribute | ast.Subscript) and not _is_own(value, own)
 
 

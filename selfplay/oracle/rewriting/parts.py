@@ -37,7 +37,7 @@ _TRUTHS = frozenset(
 """Functions and methods that answer True or False."""
 _COMPUTED = (ast.Call, ast.Attribute, ast.Subscript, ast.BinOp)
 _PURE = frozenset(["float", "int", "ord", "chr", "len", "str", "bytes", "complex", "abs", "round", "bool"])
-_OF_CONSTANTS = frozenset(["errno", "math", "string", "re", "stat", "http"])
+_OF_CONSTANTS = frozenset(["errno", "math", "string", "re", "stat", "http", "os", "sys"])
 _SILENT = (Function, ast.ClassDef, ast.Global, ast.Nonlocal, ast.Pass)
 Sources = frozenset[tuple[str, str]]
 """(the function or class around it, source) of expressions; of a number anywhere (`NUMBER`, its digits)."""
@@ -45,11 +45,12 @@ _KEEPING = """
 def {}(value, values=[], plain=(bool, int, float, complex, str, bytes, type(None)), other=object):
     if type(value) not in plain:
         return other()
-    values.append(value)
+    if not values:
+        values.append(value)
     return values[0]
 """
 """The first plain value that it was given, whatever comes; nothing of use for any other."""
-MOST_PARTS, MOST_NODES, LONGEST_KNOWN = 300, 100_000, 400
+MOST_PARTS, MOST_NODES, LONGEST_KNOWN = 400, 100_000, 400
 """How many parts are taken away at most, and of how many nodes what stands in their place is; characters of an
 expression that may be known: a longer one is not compared, since the text is anybody's and expressions are in each
 other."""

@@ -104,7 +104,9 @@ def _hidden(original: _Defined, buggy: _Defined, now: _Defined) -> Iterator[str]
         if last.startswith("__") and last.endswith("__") and (not around or around in original.classes):
             yield f"`{name}` is new, and the language calls it"
     for (name, argument), hints in original.hints.items():
-        if buggy.hints.get((name, argument)) == hints != now.hints.get((name, argument), hints):
+        if original.functions[name] == buggy.functions.get(name) and buggy.hints.get(
+            (name, argument)
+        ) == hints != now.hints.get((name, argument), hints):
             said = f"the annotation of `{argument}`" if argument else "that of what is returned"
             yield f"{said} is changed in `{name}`, which the bug left as it was"
     for name, origin in original.imports.items():

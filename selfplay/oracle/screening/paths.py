@@ -63,7 +63,7 @@ _ELSEWHERE = _names(
     bitbucket-pipelines.y*ml jenkinsfile .pre-commit-config.y*ml .readthedocs.y*ml codeowners security.md .mailmap
     license license.md license.txt license.rst licence licence.md licence.txt licence.rst copying copying.lesser
     copying.md copying.txt notice notice.md notice.txt authors authors.md authors.txt authors.rst dockerfile
-    dockerfile.* .dockerignore docker-compose*.y*ml compose*.y*ml hatch.toml uv.lock poetry.lock pdm.lock
+    *.dockerfile .dockerignore docker-compose*.y*ml compose.y*ml compose.*.y*ml hatch.toml uv.lock poetry.lock pdm.lock
     pipfile.lock"""
 )
 """At the root of the tree."""
@@ -137,7 +137,7 @@ class Places:
         environment = next((at for at, part in enumerate(parts) if _ENVIRONMENTS.match(part)), None)
         if environment is not None and not self.files.there("/".join(parts[: environment + 1])):
             return PathClass("left-behind", "is in a virtual environment")
-        if (len(parts) == 1 and _ELSEWHERE.match(name)) or any(_ELSEWHERE_FOLDERS.match(part) for part in parts[:-1]):
+        if (len(parts) == 1 and _ELSEWHERE.match(name)) or _ELSEWHERE_FOLDERS.match(parts[0]):
             return PathClass("elsewhere", "is not of the program: what a host, an editor or a lawyer reads")
         return None
 

@@ -17,7 +17,10 @@ _SCP = re.compile(r"^(?:[\w.-]+@)?[\w.-]+:(?!//).+$")
 _GIT_SCHEMES = {"https", "http", "ssh", "file"}
 _PYPI = re.compile(r"^([A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)(?:==(.+))?$")
 
-_BARE_USER = re.compile(r"(?:=['\"]?|//)(?!npm:|jsr:)[^\s/='\"?#@:]{1,200}:[^\s/='\"?#@:]{1,1000}@(?!sha\d)[A-Za-z\[]")
+_BARE_USER = re.compile(
+    r"(?:=['\"]?|//)(?!npm:|jsr:)[^\s/='\"?#@:]{1,200}:[^\s/='\"?#@:]{1,1000}@(?!sha\d)"
+    r"(?:localhost|\[|[\w-]{1,63}[/:]|(?:[\w-]{1,63}\.){1,20}[A-Za-z]{2})"
+)
 """A user and a password before a host, also without a scheme, as the value of a variable; the tag of an image with its
 digest, or a package of npm with its version, is none."""
 _TOKEN = re.compile(

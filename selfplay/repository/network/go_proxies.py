@@ -100,5 +100,8 @@ def _told() -> dict[str, str]:
     if go is None:
         return {name: os.environ.get(name, "") for name in NAMES}
     local = {**os.environ, "GOTOOLCHAIN": "local", "GOWORK": "off"}
-    told = subprocesses.run([go, "env", *NAMES], timeout=SECONDS, env=local).stdout.decode("utf-8", "replace")
+    try:
+        told = subprocesses.run([go, "env", *NAMES], timeout=SECONDS, env=local).stdout.decode("utf-8", "replace")
+    except (subprocesses.Failed, OSError) as error:
+        raise SourceError(f"`go env` does not answer: {type(error).__name__}", "Run it yourself.") from error
     return dict(zip(NAMES, told.splitlines(), strict=False))

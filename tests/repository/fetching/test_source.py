@@ -110,6 +110,12 @@ def test_a_command_with_a_password_is_refused(text: str) -> None:
     Order("s", Path("o"), setup="pip install x@https://host/x.whl user@host", test="curl https://host/a@b")
     Order("s", Path("o"), setup="docker pull a/b:1@sha256:00; npm install x@npm:y@1; git clone git@github.com:a/b@c")
     Order("s", Path("o"), setup="deno add npm:chalk@5 x=npm:y@latest", test="mvn surefire:test@unit -Dx=a:b@2")
+    Order(
+        "s",
+        Path("o"),
+        setup="bazel test //pkg:tgt@x; gradle -Pdep=grp:art@aar",
+        test="pytest tests/sk-learn-a-very-long-name",
+    )
 
 
 @pytest.mark.parametrize(
