@@ -131,7 +131,7 @@ def _parts(tree: ast.Module, fresh: Set[int], known: Sources, keeping: str) -> I
                     yield from _bounds(statement, own, name, known)
                     yield from _within(statement, own, name, known)
                     yield from _values(statement, own, name, known, keeping)
-                    if isinstance(statement, ast.With) and statement.lineno in fresh:
+                    if isinstance(statement, ast.With | ast.AsyncWith) and statement.lineno in fresh:
                         yield Mutant(statement, ast.If(ast.Constant(True), statement.body, []), "statement")
 
 
