@@ -63,7 +63,7 @@ class Endpoint:
     """One model of one endpoint; used on one event loop."""
 
     def __init__(self, model: str, options: EndpointOptions = EndpointOptions()) -> None:
-        """Raises `ModelError` for a key that no request can carry, or an address that is none."""
+        """Raises `ModelError` for a key that no request can carry, or an address that is no URL."""
         self.name, self.options = model, options
         key = os.environ.get(options.api_key_env) or "none"
         if not (key.isascii() and key.isprintable() and key == key.strip()):

@@ -22,7 +22,7 @@ _ENTRY = re.compile(r"[^,|]+")
 _WORDS = ("direct", "off")
 SECONDS = 30.0
 LOCAL = "localhost."
-"""A name of this machine that is none of those for which Go goes by no proxy."""
+"""A name of this machine for which Go uses a proxy; for `localhost` it does not."""
 
 
 @dataclass(frozen=True)
