@@ -11,10 +11,13 @@ import ast
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from selfplay.oracle.rewriting.inert import inert, own_names, taken_names, wrapper
 from selfplay.oracle.rewriting.python_trees import Function, is_text, parsed
 
+Key = TypeVar("Key")
+Value = TypeVar("Value")
 MOST_SHOWN = 60
 """Characters of a statement that are shown."""
 
@@ -64,9 +67,8 @@ def _beyond(
     """`every`: what all files of the patch define; `anywhere`: their statements outside of functions."""
     original, buggy = known
     renamed = {name for _, name in original.bound ^ buggy.bound}
-    for name, defined in original.signatures.items():
-        if buggy.signatures.get(name) == defined != now.signatures.get(name, defined):
-            yield f"the signature of `{name}` is changed, which the bug left as it was"
+    for name in _changed_alone(original.signatures, buggy.signatures, now.signatures):
+        yield f"the signature of `{name}` is changed, which the bug left as it was"
     for name, defined in original.functions.items():
         if buggy.functions.get(name) != defined or now.functions.get(name) == defined:
             continue
@@ -75,9 +77,8 @@ def _beyond(
                 yield f"`{name}` is changed, which the bug left as it was"
         elif not any(one.functions.get(name) == defined for one in every):
             yield f"`{name}` is gone, which the bug left as it was"
-    for name, defined in original.classes.items():
-        if buggy.classes.get(name) == defined != now.classes.get(name, defined):
-            yield f"the bases or decorators of `{name}` are changed, which the bug left as they were"
+    for name in _changed_alone(original.classes, buggy.classes, now.classes):
+        yield f"the bases or decorators of `{name}` are changed, which the bug left as they were"
     yield from _hidden(original, buggy, now)
     for name in sorted(now.own & original.taken - original.own - buggy.own):
         yield f"`{name}` is bound anew, which the file takes from elsewhere"
@@ -103,15 +104,17 @@ def _hidden(original: _Defined, buggy: _Defined, now: _Defined) -> Iterator[str]
         around, _, last = name.rpartition(".")
         if last.startswith("__") and last.endswith("__") and (not around or around in original.classes):
             yield f"`{name}` is new, and the language calls it"
-    for (name, argument), hints in original.hints.items():
-        if original.functions[name] == buggy.functions.get(name) and buggy.hints.get(
-            (name, argument)
-        ) == hints != now.hints.get((name, argument), hints):
+    for name, argument in _changed_alone(original.hints, buggy.hints, now.hints):
+        if original.functions[name] == buggy.functions.get(name):
             said = f"the annotation of `{argument}`" if argument else "that of what is returned"
             yield f"{said} is changed in `{name}`, which the bug left as it was"
-    for name, origin in original.imports.items():
-        if buggy.imports.get(name) == origin != now.imports.get(name, origin):
-            yield f"`{name}` is imported from elsewhere, which the bug left as it was"
+    for name in _changed_alone(original.imports, buggy.imports, now.imports):
+        yield f"`{name}` is imported from elsewhere, which the bug left as it was"
+
+
+def _changed_alone(original: Mapping[Key, Value], buggy: Mapping[Key, Value], now: Mapping[Key, Value]) -> list[Key]:
+    """What the bug left as it was, and the patch has otherwise; not what it has no more."""
+    return [key for key, value in original.items() if buggy.get(key) == value != now.get(key, value)]
 
 
 def _uses(defined: Sequence[str], names: set[str]) -> bool:

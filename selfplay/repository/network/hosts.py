@@ -103,11 +103,13 @@ def address_of(url: str) -> Address | None:
 def here(host: str) -> bool:
     """Whether an address belongs to this machine (loopback or any interface), or is link-local, such as a cloud's
     metadata service. Unresolved names do not, except `localhost`."""
+    if is_loopback(host):
+        return True
     try:
         address = _address(host)
     except ValueError:
-        return host == "localhost" or host.endswith(".localhost")
-    return address.is_loopback or address.is_link_local or address.is_unspecified or address in _own()
+        return False
+    return address.is_link_local or address.is_unspecified or address in _own()
 
 
 def is_loopback(host: str) -> bool:
