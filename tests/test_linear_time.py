@@ -134,9 +134,9 @@ FAULTS: dict[str, tuple[str, str]] = {
     "a source of 60,000 signs": ("export.repository_name", 60_000 * "@" + "/a"),
     "a version of 30,000 stars": ("repository.requirements", "1" + 30_000 * ".x" + "a"),
     "300,000 blanks behind a quote": ("oracle.new_powers", "x = 1\n'" + 300_000 * " " + "\n"),
-    "12,000 names, each of which is the one before": (
+    "9,000 names, each of which is the one before": (
         "oracle.new_powers",
-        "a0 = 1\n" + "".join(f"a{n + 1} = a{n}\n" for n in range(12_000)),
+        "a0 = 1\n" + "".join(f"a{n + 1} = a{n}\n" for n in range(9_000)),
     ),
     "10,000 names that are 10,000 others": (
         "oracle.new_powers",

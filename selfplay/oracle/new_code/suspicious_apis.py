@@ -8,7 +8,7 @@ do not count. Other languages are not checked.
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from selfplay.oracle.screening.host_queries import asked_of_the_machine
 from selfplay.oracle.screening.written_names import WrittenNames
@@ -118,35 +118,33 @@ def size_of_data(text: str) -> int:
     """Characters of the constants in some Python code; 0 if the text is not Python. Texts that are statements, such as
     docstrings, count only if the code reads docstrings."""
     try:
-        tree = syntax_tree(encode(text))
+        nodes = [*ast.walk(syntax_tree(encode(text)))]
     except (SyntaxError, ValueError):
         return 0
-    asked = not DOCUMENTED.isdisjoint(_names(tree))
-    said = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-    found = (node for node in ast.walk(tree) if isinstance(node, ast.Constant) and (asked or id(node) not in said))
+    asked = not DOCUMENTED.isdisjoint(_names(nodes))
+    said = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+    found = (node for node in nodes if isinstance(node, ast.Constant) and (asked or id(node) not in said))
     return sum(len(repr(node.value)) for node in found)
 
 
 def uses(text: str) -> dict[str, str]:
     """Name -> power, for each name in some Python code that shows a power; empty if the text is not Python."""
     try:
-        tree = syntax_tree(encode(text))
+        nodes = [*ast.walk(syntax_tree(encode(text)))]
     except (SyntaxError, ValueError):
         return {}
-    written, names = WrittenNames(tree), {*_names(tree)}
-    asked = dict.fromkeys(asked_of_the_machine(tree, written), MACHINE)
+    written, names = WrittenNames(nodes), {*_names(nodes)}
+    asked = dict.fromkeys(asked_of_the_machine(nodes, written), MACHINE)
     found = {name: _POWER[name] for name in names if name in _POWER}
-    if names & _PICKLES and any(isinstance(node, ast.Call) and _loads(node, written) for node in ast.walk(tree)):
+    if names & _PICKLES and any(isinstance(node, ast.Call) and _loads(node, written) for node in nodes):
         found["pickle"] = BY_TEXT
-    return asked | found | dict(_done(tree))
+    return asked | found | dict(_done(nodes))
 
 
-def _names(tree: ast.AST) -> Iterator[str]:
-    imported = _imported(tree)
-    dated = any(
-        isinstance(node, ast.Import | ast.ImportFrom) and "datetime" in ast.unparse(node) for node in ast.walk(tree)
-    )
-    for node in ast.walk(tree):
+def _names(nodes: Sequence[ast.AST]) -> Iterator[str]:
+    imported = _imported(nodes)
+    dated = any(isinstance(node, ast.Import | ast.ImportFrom) and "datetime" in ast.unparse(node) for node in nodes)
+    for node in nodes:
         if isinstance(node, ast.Name):
             yield node.id
         elif isinstance(node, ast.Attribute):
@@ -167,17 +165,17 @@ def _names(tree: ast.AST) -> Iterator[str]:
             yield node.value  # for getattr, globals() and the like
 
 
-def _imported(tree: ast.AST) -> dict[str, str]:
+def _imported(nodes: Sequence[ast.AST]) -> dict[str, str]:
     """Alias of an import -> the last word of what it imports."""
-    found = (one for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom) for one in node.names)
+    found = (one for node in nodes if isinstance(node, ast.Import | ast.ImportFrom) for one in node.names)
     return {one.asname: one.name.rpartition(".")[2] for one in found if one.asname}
 
 
-def _done(tree: ast.AST) -> Iterator[tuple[str, str]]:
+def _done(nodes: Sequence[ast.AST]) -> Iterator[tuple[str, str]]:
     """Powers shown by what the code does: running text as code, computed attribute names of other objects, texts that
     name tests, assertions meant to be caught."""
-    raised = {id(one) for node in ast.walk(tree) if isinstance(node, ast.Raise) for one in ast.walk(node)}
-    for node in ast.walk(tree):
+    raised = {id(one) for node in nodes if isinstance(node, ast.Raise) for one in ast.walk(node)}
+    for node in nodes:
         if isinstance(node, ast.Name) and node.id == "AssertionError" and id(node) not in raised:
             yield node.id, "asks how it is run"
         elif isinstance(node, ast.Try) and any(isinstance(one, ast.Assert) for one in node.body):

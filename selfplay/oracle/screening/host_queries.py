@@ -6,7 +6,7 @@ in a list of harmful ones.
 """
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from selfplay.oracle.screening.written_names import WrittenNames
 
@@ -48,12 +48,12 @@ _OF_FILES = frozenset({"os", "os.path", "posixpath", "ntpath", "glob", "io", "pa
 """Modules whose functions these are; other objects may have methods of these names."""
 
 
-def asked_of_the_machine(tree: ast.AST, written: WrittenNames) -> Iterator[str]:
-    """The name of each question in some Python code: `module.attribute`, the module if it is passed as a value, or what
-    it asks of a fixed place or of the code's own."""
-    modules = dict(_modules(tree))
-    held = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
-    for node in ast.walk(tree):
+def asked_of_the_machine(nodes: Sequence[ast.AST], written: WrittenNames) -> Iterator[str]:
+    """The name of each question in some Python code, given as the nodes of its syntax tree: `module.attribute`, the
+    module if it is passed as a value, or what it asks of a fixed place or of the code's own."""
+    modules = dict(_modules(nodes))
+    held = {id(node.value) for node in nodes if isinstance(node, ast.Attribute)}
+    for node in nodes:
         if isinstance(node, ast.ImportFrom) and not node.level and (source := node.module or "") in HARMLESS:
             yield from (f"{source}.{one.name}" for one in node.names if one.name not in HARMLESS[source])
         elif isinstance(node, ast.Attribute) and (module := _module(node.value, modules)):
@@ -65,9 +65,9 @@ def asked_of_the_machine(tree: ast.AST, written: WrittenNames) -> Iterator[str]:
             yield from _place(node, modules, written)
 
 
-def _modules(tree: ast.AST) -> Iterator[tuple[str, str]]:
+def _modules(nodes: Sequence[ast.AST]) -> Iterator[tuple[str, str]]:
     """(name in the code, module) of each import."""
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Import):
             for one in node.names:
                 if one.asname and one.name in HARMLESS:

@@ -3,20 +3,20 @@ functions are given: what a program asks of such a place, it asks of the machine
 
 import ast
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 _SIGNS = frozenset({"sep", "altsep", "extsep", "curdir", "pardir"})
 """Constants of `os` of which paths are made."""
 
 
 class WrittenNames:
-    """The names of a file that have such values. Scopes are not told apart: a name counts if it has one everywhere, and
-    is no argument. Takes time in proportion to the file."""
+    """The names of a file, given as the nodes of its syntax tree, that have such values. Scopes are not told apart: a
+    name counts if it has one everywhere, and is no argument. Takes time in proportion to the file."""
 
-    def __init__(self, tree: ast.AST) -> None:
+    def __init__(self, nodes: Iterable[ast.AST]) -> None:
         bound, valued, users = Counter[str](), Counter[str](), defaultdict[str, set[str]](set)
         self._texts, given, imported = defaultdict[str, list[ast.expr]](list), set[str](), set[str]()
-        for node in ast.walk(tree):
+        for node in nodes:
             if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
                 bound[node.id] += 1
             elif isinstance(node, ast.arg):
