@@ -151,15 +151,16 @@ class _Reader:
         attempt = read_attempt(folder, bug) if bug.attempt else None
         patch = undoing(original, [diff for diff in (artifact.bug_inject, attempt) if diff])
         test_patch = patches.reverse(artifact.test_weaken) if artifact.test_weaken else ""
+        language = self.languages.get(bug.source) or _language(bug)
         one = PoolBug(
             id=instance_id(bug.id),
             bug=bug,
             artifact=artifact,
             attempt=attempt,
             original=original,
-            language=self.languages.get(bug.source) or _language(bug),
+            language=language,
             licence=self._licence(original),
-            environment=environment_key(bug),
+            environment=environment_key(bug, language),
             specification=self._specification(bug, artifact, original) if self._hides(bug) else test_patch,
             run=self.run,
             patch=patch,
@@ -207,10 +208,10 @@ def _language(bug: Bug) -> str:
     return "python" if bug.environment.get("python") else "unknown"
 
 
-def environment_key(bug: Bug) -> str:
-    """Equal for bugs that can share an image of their environment."""
-    known = {name: bug.environment.get(name) for name in ("python", "setup", "version", "lock", "image")}
-    return hashlib.sha256(json.dumps([bug.tree_hash, known], sort_keys=True).encode()).hexdigest()[:16]
+def environment_key(bug: Bug, language: str) -> str:
+    """Equal for bugs that can share an image of their environment: everything that is written for it is in the key."""
+    known = {name: bug.environment.get(name) for name in ("python", "setup", "version", "lock", "image", "as_of")}
+    return hashlib.sha256(json.dumps([bug.tree_hash, language, known], sort_keys=True).encode()).hexdigest()[:16]
 
 
 def refuse_odd(one: PoolBug) -> None:

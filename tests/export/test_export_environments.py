@@ -78,6 +78,50 @@ def test_images_of_no_bug_are_an_error(run: Path, tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (1, "not in this dataset: selfplay__nobody\n")
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--build-arg", "PIP_INDEX_URL=https://me:secret@mirror.example/simple"],
+        ["--build-arg=PIP_EXTRA_INDEX_URL=https://secret@mirror.example/simple"],
+        ["--network", "host", "--build-arg", "GOPROXY=https://proxy.example,https://me:secret@mirror.example"],
+        ["--build-arg", "PIP_INDEX_URL"],
+    ],
+)
+def test_credentials_do_not_come_into_an_image(run: Path, tmp_path: Path, words: list[str]) -> None:
+    """`docker history` shows the build arguments to everyone who has the image."""
+    exported(run, tmp_path / "out")
+    command = [sys.executable, tmp_path / "out" / "build_images.py", "--", *words]
+    env = {"PATH": "/nowhere", "PIP_INDEX_URL": "https://me:secret@mirror.example/simple"}
+    done = subprocess.run(command, capture_output=True, text=True, timeout=30, env=env)
+    name = words[-1].rpartition("--build-arg=")[2].partition("=")[0]
+    assert (done.returncode, done.stderr.partition(":")[0]) == (1, f"build argument {name}")
+    assert "secret" not in done.stderr
+
+
+def test_other_build_arguments_are_passed_on(run: Path, tmp_path: Path) -> None:
+    exported(run, tmp_path / "out")
+    (tmp_path / "docker").write_text(f'#!/bin/sh\necho "$@" >> {tmp_path}/told\n')
+    (tmp_path / "docker").chmod(0o755)
+    told = ["--label", "by=me@home", "--build-arg", "PIP_INDEX_URL=https://mirror.example/@scope/simple"]
+    command = [sys.executable, tmp_path / "out" / "build_images.py", "--", *told]
+    subprocess.run(command, check=True, timeout=30, env={"PATH": f"{tmp_path}:/usr/bin:/bin"})
+    assert " ".join(told) in (tmp_path / "told").read_text()
+
+
+def test_what_is_written_for_an_environment_is_in_its_key(tmp_path: Path) -> None:
+    """Two runs of one tree, whose packages are of different days: each gets its own."""
+    folders = []
+    for number, day in enumerate(("2023-01-01", "2024-08-20"), 1):
+        bugs = pools.numbered(ARTIFACT, number, environment={"as_of": day})[number - 1 :]
+        folders.append(pools.pool(tmp_path / day, ORIGINAL, bugs, "javascript"))
+    run_export(ExportOrder(tuple(folders), tmp_path / "out"))
+    scripts = [(place / "setup.sh").read_text() for place in (tmp_path / "out" / "environments").iterdir()]
+    assert sorted(day for script in scripts for day in ("2023-01-01", "2024-08-20") if day in script) == [
+        "2023-01-01",
+        "2024-08-20",
+    ]
+
+
 def test_a_repository_without_a_licence_says_so(tmp_path: Path) -> None:
     original = tmp_path / "tree"
     shutil.copytree(ORIGINAL, original)

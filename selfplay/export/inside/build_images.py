@@ -2,12 +2,15 @@
 
 Needs the `docker` command and an engine. `--base` replaces the base image of every environment. What stands behind `--`
 is told to `docker build` where packages are installed: -- --network host --build-arg PIP_INDEX_URL=URL (also
-PIP_EXTRA_INDEX_URL, npm_config_registry, GOPROXY and GOSUMDB).
+PIP_EXTRA_INDEX_URL, npm_config_registry, GOPROXY and GOSUMDB). An image keeps these in its history: a URL there may
+hold no user and no password.
 """
 
 import argparse
 import json
+import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -54,7 +57,22 @@ def parsed(words):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("instances", nargs="*")
     parser.add_argument("--base", help="instead of the base image of every environment")
-    return parser.parse_args(own), told
+    options = parser.parse_args(own)
+    refuse_credentials(told)
+    return options, told
+
+
+def refuse_credentials(told):
+    """Whoever has an image can read the build arguments in its history."""
+    for before, word in zip(["", *told], told, strict=False):
+        name, given, value = word.rpartition("--build-arg=")[2].partition("=")
+        if "--build-arg" not in (before, word.partition("=")[0]):
+            continue
+        if re.search(r"//[^/?#\s,|]*@", value if given else os.environ.get(name, "")):
+            sys.exit(
+                "build argument " + name + ": its URL holds a user or a password, which the history of an image"
+                " shows to everyone who gets it; name a proxy or a mirror that needs none, as with --network host"
+            )
 
 
 def chosen(names):
