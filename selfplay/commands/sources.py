@@ -10,6 +10,7 @@ from typing import Any
 
 from selfplay.curriculum import read_pool
 from selfplay.curriculum.crediting import episodes_of
+from selfplay.curriculum.stored_bugs import trajectory_of
 from selfplay.oracle.assurance import Weak
 from selfplay.update.errors import LearningError
 from selfplay.user_paths import expanded
@@ -45,8 +46,7 @@ def model_files(model: str) -> str:
 
 
 def _size(run: Path, trajectory: str) -> int:
-    path = run / "trajectories" / trajectory
-    return path.stat().st_size if trajectory and path.is_file() else -1
+    return path.stat().st_size if trajectory and (path := trajectory_of(run, trajectory)).is_file() else -1
 
 
 def _digest(found: list[Any]) -> str:

@@ -16,7 +16,7 @@ from selfplay.curriculum.open_pool import read_pool
 from selfplay.curriculum.trust import Wish, require
 from selfplay.curriculum.untrusted_sqlite import DATABASE, ORIGINALS
 from selfplay.oracle.task import Oracle, Task
-from selfplay.plain_text import decode
+from selfplay.plain_text import decode, safe_relative
 from selfplay.repository import Prepared, prepare, rebuild
 from selfplay.sandbox import Backend, World
 from selfplay.validators import Thresholds
@@ -184,4 +184,12 @@ def oracle_of(bug: Bug, thresholds: Thresholds) -> Oracle:
 
 def demonstration_of(run: Path, bug: str, role: str) -> Path:
     """The path of the demonstration of a role on a bug, which may not exist."""
-    return run / "trajectories" / f"{bug}-demonstration-{role}.jsonl.zst"
+    return trajectory_of(run, f"{bug}-demonstration-{role}.jsonl.zst")
+
+
+def trajectory_of(run: Path, name: str) -> Path:
+    """The path of an episode's trajectory, which may not exist. Raises `UntrustedDataError` for a name that leads
+    elsewhere."""
+    if safe_relative(name) is None or "/" in name:
+        raise UntrustedDataError(f"{name[:200]!r} is not a name of an episode in {run}")
+    return run / "trajectories" / name

@@ -10,7 +10,7 @@ from typing import Any
 
 from selfplay.artifact import Bug
 from selfplay.curriculum import Curriculum
-from selfplay.curriculum.stored_bugs import demonstration_of, original_of, read_bug
+from selfplay.curriculum.stored_bugs import demonstration_of, original_of, read_bug, trajectory_of
 from selfplay.errors import SelfplayError
 from selfplay.oracle.originals import original_texts
 from selfplay.oracle.specification import specification
@@ -42,7 +42,6 @@ class Success:
 
 def successes(pool: Curriculum, roles: tuple[RoleName, ...]) -> Iterator[Success]:
     """The successful episodes of a run, in the order of its pool. Damaged bugs are left out."""
-    folder = pool.folder / "trajectories"
     if "injector" in roles:
         for record in pool.episodes.with_bugs():
             assert record.bug is not None
@@ -51,7 +50,9 @@ def successes(pool: Curriculum, roles: tuple[RoleName, ...]) -> Iterator[Success
             if shown.is_file():
                 yield Success(shown, INJECTOR, "", bug, bug)
             told = _injector_told(record.bug, record.number)
-            yield Success(folder / record.trajectory, INJECTOR, told, bug, bug, _is_script(record.bug.policy))
+            yield Success(
+                trajectory_of(pool.folder, record.trajectory), INJECTOR, told, bug, bug, _is_script(record.bug.policy)
+            )
     if "solver" not in roles:
         return
     run, trees = pool.folder, pool.episodes.originals()
@@ -65,9 +66,10 @@ def successes(pool: Curriculum, roles: tuple[RoleName, ...]) -> Iterator[Success
     shown_repairs = {bug: path for bug in bugs if (path := demonstration_of(pool.folder, bug, "solver")).is_file()}
     yield from (Success(path, SOLVER, "", bugs[bug][1], bug) for bug, path in shown_repairs.items())
     for attempt in pool.attempts.all(diffs=False):
-        path = folder / attempt.trajectory
         told, family = bugs.get(attempt.bug, ("", ""))
-        if attempt.resolved and told and path.is_file():  # a control has no episode
+        if not (attempt.resolved and told and attempt.trajectory):  # a control has no episode
+            continue
+        if (path := trajectory_of(run, attempt.trajectory)).is_file():
             yield Success(path, SOLVER, told, family, attempt.bug, _is_script(attempt.policy))
 
 

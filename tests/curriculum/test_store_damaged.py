@@ -1,6 +1,7 @@
 """Pools that are damaged, in the place of something else, or on a full disk: each is named, and loses nothing."""
 
 import os
+import re
 import sqlite3
 import subprocess
 from contextlib import closing
@@ -10,7 +11,7 @@ import pytest
 from curriculum.stored_results import result
 
 from selfplay.artifact import load_bug
-from selfplay.curriculum import CurriculumError, open_curriculum, open_existing, read_pool
+from selfplay.curriculum import Attempt, CurriculumError, open_curriculum, open_existing, read_pool
 
 
 @pytest.mark.parametrize("name", ["bugs", "original", "original-2", "staging", "trajectories"])
@@ -112,3 +113,53 @@ def test_rows_that_share_their_pages_are_damage(tmp_path: Path, monkeypatch: pyt
     for opened in (read_pool, open_existing):
         with pytest.raises(CurriculumError, match=r"is damaged: [^!]*2nd reference to page"), opened(tmp_path):
             pass
+
+
+def unlike_its_indexes(path: Path, table: str, statement: str) -> None:
+    """Make a statement that the indexes of a table do not follow: SQLite is told meanwhile that it has none."""
+    kept = "SELECT type, name, tbl_name, rootpage, sql FROM sqlite_master WHERE tbl_name = ?"
+    database = sqlite3.connect(path, isolation_level=None)
+    rows = database.execute(kept, (table,)).fetchall()
+    (sql,) = (row[4] for row in rows if row[0] == "table")
+    bare = re.sub(r"--[^\n]*|,\s*(UNIQUE|PRIMARY KEY) \([^)]*\)| UNIQUE", "", sql).replace("TEXT PRIMARY KEY", "TEXT")
+    for made, done in ((bare, statement), (sql, "")):
+        version = database.execute("PRAGMA schema_version").fetchone()[0]
+        database.execute("PRAGMA writable_schema = ON")
+        database.execute("UPDATE sqlite_master SET sql = ? WHERE type = 'table' AND name = ?", (made, table))
+        if done:
+            database.execute("DELETE FROM sqlite_master WHERE type = 'index' AND tbl_name = ?", (table,))
+        else:
+            for row in rows:
+                if row[0] == "index":
+                    database.execute("INSERT INTO sqlite_master VALUES (?, ?, ?, ?, ?)", row)
+        database.execute(f"PRAGMA schema_version = {version + 1}")
+        database.close()
+        database = sqlite3.connect(path, isolation_level=None)
+        if done:
+            database.execute(done)
+    database.close()
+
+
+@pytest.mark.parametrize(
+    ("table", "statement"),
+    [
+        ("bugs", "UPDATE bugs SET id = '../../elsewhere'"),
+        ("attempts", "UPDATE attempts SET bug = '/etc', number = 'x'"),
+        ("bugs", "UPDATE bugs SET repository = '../elsewhere'"),
+        ("run", "UPDATE run SET key = 'policy'"),
+    ],
+)
+def test_a_table_that_its_index_does_not_follow_is_damage(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, table: str, statement: str
+) -> None:
+    """The invariants would be asked of the index alone, and what is used comes from the table."""
+    with open_curriculum(tmp_path / "run") as pool:
+        pool.settle({"seed": 0})
+        pool.episodes.store(result(0))
+        pool.episodes.take(1)
+        pool.attempts.add(Attempt("b.0", "model", 0, False, "", "", ""))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))  # of a user who did not make the run
+    unlike_its_indexes(tmp_path / "run" / "curriculum.sqlite", table, statement)
+    for opened in (read_pool, open_curriculum):
+        with pytest.raises(CurriculumError, match="damaged"), opened(tmp_path / "run"):
+            pytest.fail("it was opened")

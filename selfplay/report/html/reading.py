@@ -14,6 +14,7 @@ from selfplay.artifact import Bug
 from selfplay.artifact.reading import UntrustedDataError, listed_below
 from selfplay.curriculum import Attempt, Curriculum, EpisodeRecord
 from selfplay.curriculum.solving import solves
+from selfplay.curriculum.stored_bugs import trajectory_of
 from selfplay.curriculum.summary import read_summary
 from selfplay.errors import SelfplayError
 from selfplay.loop.metrics import read_history
@@ -45,11 +46,11 @@ class Contents:
 
     def has_tape(self, name: str) -> bool:
         """Whether an episode's file is there: a run may be shared without its `trajectories/`."""
-        return os.path.lexists(self.pool.folder / "trajectories" / name)
+        return os.path.lexists(trajectory_of(self.pool.folder, name))
 
     def episode(self, name: str, most: int = MOST_OUTPUT) -> dict[str, Any]:
         """One of `names`, read. Raises `SelfplayError`."""
-        return episode_value(load_trajectory(self.pool.folder / "trajectories" / name, linked=False), most)
+        return episode_value(load_trajectory(trajectory_of(self.pool.folder, name), linked=False), most)
 
 
 def read_contents(pool: Curriculum) -> Contents:

@@ -10,6 +10,7 @@ from selfplay.agent.taped_answers import check_own
 from selfplay.agent.trajectory import Trajectory
 from selfplay.agent.trajectory_file import TrajectoryError, load
 from selfplay.curriculum.crediting import Recorded, StoredEpisode, episodes_of
+from selfplay.curriculum.stored_bugs import trajectory_of
 from selfplay.oracle.assurance import Weak
 from selfplay.update.batch.figures import SecondsSpent
 from selfplay.update.batch.played import Played, played, untaped
@@ -75,7 +76,7 @@ def _played(
     if episode.lost or not episode.tokens:
         return untaped(episode, stored.finish)
     try:
-        trajectory = held.get(stored.trajectory) or load(run / "trajectories" / stored.trajectory, linked=False)
+        trajectory = held.get(stored.trajectory) or load(trajectory_of(run, stored.trajectory), linked=False)
         if not trajectory.record.segments:
             return untaped(episode, stored.finish)
         found = played(episode, trajectory)
