@@ -49,7 +49,7 @@ def copies_in(sandbox: Sandbox, python: str, packages: Sequence[str], *, runs: b
     program = "".join(inside.text(name) for name in ("token_runs.py", "copies.py"))
     command = [python, "-I", "-S", "-c", program, "runs" if runs else "places", WORKDIR, *packages]
     done = sandbox.run(command, timeout=LOOK_SECONDS, env=sandbox.own_env)
-    if not done.over_memory:
+    if not (done.was_killed and done.over_memory):
         unless_killed(done, "the look for copies of the project")
     try:
         found = answer(_Found, done.stdout) if done.exit_code == 0 and not done.timed_out else None

@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 
 LONGEST_WAIT = 3600.0
 SHORT_WAIT = 0.005
+DYING_SECONDS = 10.0
+"""How long processes that were killed may take to end: less than the supervisor waits for an answer."""
+SHORTEST_PAUSE, LONGEST_PAUSE = 0.0002, 0.01
 REQUESTS, ANSWERS = 0, 1
 PR_SET_DUMPABLE = 4
 NO_CORE = 1
@@ -66,19 +69,30 @@ def restrict(processes: int, own: int, file_bytes: int, data_bytes: int, descrip
         resource.setrlimit(what, (ceiling, ceiling))
 
 
+class Undying(Exception):
+    """Processes that were killed and are still there: the kernel is busy with what they asked for."""
+
+
 def kill_all() -> float:
-    """Kill every other process of the namespace and reap it; returns the cpu seconds they had used."""
+    """Kill every other process of the namespace and reap it; returns the cpu seconds they had used. Raises `Undying`
+    when they have not ended long after."""
     try:
         posix.kill(-1, signal.SIGKILL)
     except ProcessLookupError:
         pass
-    used = 0.0
+    used, pause, latest = 0.0, SHORTEST_PAUSE, time.monotonic() + DYING_SECONDS
     while True:
         try:
-            _, _, usage = posix.wait4(-1, 0)
+            pid, _, usage = posix.wait4(-1, posix.WNOHANG)
         except ChildProcessError:
             return used
-        used += usage.ru_utime + usage.ru_stime
+        if pid:
+            used += usage.ru_utime + usage.ru_stime
+        elif time.monotonic() > latest:
+            raise Undying
+        else:
+            time.sleep(pause)
+            pause = min(2 * pause, LONGEST_PAUSE)
 
 
 def run(
@@ -207,6 +221,8 @@ def serve(beginning: Beginning, woken: bool, idle: float, kept: tuple[int, ...])
             woken = False
             try:
                 answer = handlers[kind](*parts)
+            except Undying:
+                answer = [b"undying"]
             except OSError as error:
                 answer = [b"errno", LENGTH.pack(error.errno or 0), (error.strerror or str(error)).encode()]
             send(pack(answer))

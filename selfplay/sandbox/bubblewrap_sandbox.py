@@ -4,6 +4,7 @@ import contextlib
 import os
 import select
 import signal
+import threading
 from collections.abc import Callable, Mapping
 
 from selfplay.sandbox.cgroups import ControlGroup
@@ -31,22 +32,32 @@ class BubblewrapSandbox(LiveSandbox):
         super().__init__(link, env, limits, own_env)
         self.hello = hello
         self.group, self._freed = group, freed
-        self._memory_kills = 0
+        self._memory_kills = self._limits_met = 0
         self._process = os.pidfd_open(hello.pid)
 
     def _begins(self) -> None:
         if self.group is not None:
-            self._memory_kills = self.group.memory_kills()
+            self._memory_kills, self._limits_met = self.group.memory_kills(), self.group.limits_met()
+            self.group.forget_peak()
+
+    def _killed_for_memory(self, ended: bool) -> bool:
+        return self.group is not None and self.group.memory_kills() > self._memory_kills
 
     def _over_memory(self) -> bool:
-        group = self.group
-        return group is not None and group.memory_kills() > self._memory_kills and group.met_memory_limit()
+        return self.group is not None and self.group.met_memory_limit(self._limits_met)
 
     def _kill(self) -> None:
         with contextlib.suppress(ProcessLookupError):
             signal.pidfd_send_signal(self._process, signal.SIGKILL)
+        if not self._gone(GRACE_SECONDS * 1000):  # what it may use belongs to it until then
+            threading.Thread(target=self._gone, daemon=True).start()
+
+    def _gone(self, milliseconds: float | None = None) -> bool:
+        """Wait until pid 1 and its namespace are gone, and give back what they used."""
         poll = select.poll()
-        poll.register(self._process, select.POLLIN)  # readable when pid 1 and its namespace are gone
-        poll.poll(GRACE_SECONDS * 1000)
+        poll.register(self._process, select.POLLIN)
+        if not poll.poll(milliseconds):
+            return False
         os.close(self._process)
         self._freed()
+        return True

@@ -121,9 +121,22 @@ class ControlGroup:
         does not count."""
         return self._number(self._kills_file, "oom_kill ")
 
-    def met_memory_limit(self) -> bool:
-        """Whether the group has ever met its own limit: a machine or a group around it without memory kills, too."""
-        if self._number("memory.events", "oom "):
+    def limits_met(self) -> int:
+        """How often the group has met its own limit and could free nothing; 0 under v1, which does not count."""
+        return self._number("memory.events", "oom ")
+
+    def forget_peak(self) -> None:
+        """Start anew what v1 remembers of the group's memory, so that it tells about one request."""
+        with suppress(OSError):
+            if self._peak_file:
+                with open(self._peak_file, "w", encoding="ascii") as file:  # noqa: PTH123 - each command
+                    file.write("0")
+
+    def met_memory_limit(self, before: int) -> bool:
+        """Whether the group has met its own limit since it had done so `before` times (v2), or since the peak was
+        forgotten (v1, which counts files that were read, too): a machine or a group around it without memory kills,
+        too."""
+        if self._number("memory.events", "oom ") > before:
             return True
         most, limit = (self._number(f"memory.{name}_in_bytes") for name in ("max_usage", "limit"))
         return bool(limit) and most + MIB > limit
@@ -135,6 +148,11 @@ class ControlGroup:
             name for name in ("memory.events", "memory.oom_control") for one in self.folders if (one / name).exists()
         )
         return next(known, "")
+
+    @cached_property
+    def _peak_file(self) -> str:
+        found = (one / "memory.max_usage_in_bytes" for one in self.folders)
+        return next((str(file) for file in found if file.exists()), "")
 
     def _number(self, file: str, before: str = "") -> int:
         """The number behind these words in a file of the group; 0 if there is none."""

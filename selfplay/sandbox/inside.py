@@ -35,6 +35,9 @@ FILES = {
     "/etc/nsswitch.conf": "passwd: files\ngroup: files\nhosts: files dns\n",
     "/etc/resolv.conf": "",
 }
+PRESSURE = "/proc/pressure"
+"""Of the whole machine, and anyone may write there: each close of such a file waits for the kernel, so that processes
+with thousands of them take a minute to end, whatever kills them."""
 NAMESPACES = ("--unshare-user", "--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts")
 HARDENING = (
     *("--disable-userns", "--die-with-parent", "--new-session", "--clearenv", "--as-pid-1", "--cap-drop", "ALL"),
@@ -123,7 +126,10 @@ def read_only_system(programs: Programs) -> list[str]:
             line += ["--ro-bind", str(path), str(path)]
     if programs.python_prefix is not None:
         line += ["--ro-bind", f"{FIXED}/python", str(programs.python_prefix)]
-    return [*line, "--proc", "/proc", "--dev", "/dev"]
+    line += ["--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys"]
+    if Path(PRESSURE).is_dir():
+        line += ["--size", "4096", "--tmpfs", PRESSURE, "--remount-ro", PRESSURE]
+    return [*line, "--dev", "/dev"]
 
 
 def writable() -> list[str]:

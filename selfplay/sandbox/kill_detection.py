@@ -20,7 +20,7 @@ class ProgramKilled(SandboxLost):
 def unless_killed(done: Completed, program: str) -> Completed:
     """Return `done`, the result of one of our programs. Raises `ProgramKilled` if it was killed; its cause is a limit
     where the kernel says so, as when what ran before left shared memory behind, which belongs to no process."""
-    if done.over_memory:
+    if done.was_killed and done.over_memory:
         raise ProgramKilled(f"{program} was killed in its sandbox, whose memory is used up", cause=Cause.LIMIT)
     if done.was_killed:
         raise ProgramKilled(f"{program} was killed in its sandbox")

@@ -20,6 +20,7 @@ from selfplay.sandbox.stream_reader import reading
 
 GRACE_SECONDS = 20.0
 """How long after a command's timeout the agent may take to kill it and answer, on a loaded machine."""
+UNDYING = "processes of its command did not end when they were killed"
 FILE_SECONDS = 60.0
 SLACK = 4096
 FILE = (b"data", b"refused", b"errno")
@@ -54,8 +55,13 @@ class LiveSandbox:
     def _begins(self) -> None:
         """Called before each request, so that `_death` can tell what happened during it."""
 
+    def _killed_for_memory(self, ended: bool) -> bool:
+        """Whether the kernel killed something in the sandbox for want of memory, its own or the machine's, since the
+        last request began. `ended`: the command itself was killed."""
+        return False
+
     def _over_memory(self) -> bool:
-        """Whether the kernel killed something for the sandbox's memory since the last request began."""
+        """Whether the sandbox's own limit of memory was met since the last request began."""
         return False
 
     def _death(self, error: Exception) -> SandboxLost:
@@ -84,7 +90,9 @@ class LiveSandbox:
         code, timed_out, truncated, seconds, cpu_seconds = messages.DONE.unpack(answer[1])
         self._spent(cpu_seconds)
         done = Completed(code, answer[2], answer[3], timed_out, truncated, seconds, cpu_seconds)
-        return replace(done, over_memory=True) if done.was_killed and self._over_memory() else done
+        if not self._killed_for_memory(done.was_killed):
+            return done
+        return replace(done, killed_for_memory=True, over_memory=self._over_memory())
 
     @contextlib.contextmanager
     def stream(
@@ -172,7 +180,10 @@ class LiveSandbox:
             self._link.settimeout(seconds)
             try:
                 self._link.sendall(data)
-                return messages.checked(messages.unpack(lambda size: receive(self._link, size, until), most), kinds)
+                answer = messages.unpack(lambda size: receive(self._link, size, until), most)
+                if answer[:1] == [b"undying"]:
+                    raise self._lose(SandboxLost(UNDYING, cause=Cause.LIMIT))
+                return messages.checked(answer, kinds)
             except TimeoutError as error:
                 raise self._lose(
                     SandboxLost(f"the sandbox did not answer within {seconds:.0f} s and was killed")

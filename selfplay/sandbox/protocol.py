@@ -32,7 +32,8 @@ class SandboxError(SelfplayError):
 class Cause(StrEnum):
     """Why a sandbox ended before it was closed.
 
-    `LIMIT`: the kernel reports that a limit of this sandbox killed it, so the code inside may be the cause. `OUTSIDE`:
+    `LIMIT`: the kernel reports that a limit of this sandbox killed it, or processes of its code could not be killed, so
+    the code inside may be the cause. `OUTSIDE`:
     its host process (the launcher, the engine) went away. `UNKNOWN`: anything else, such as a signal from outside, or
     the machine being out of memory.
     """
@@ -140,7 +141,8 @@ class Completed:
     `stdout` and `stderr` contain head and tail when longer than the limit; a line between them gives the number of
     bytes left out, and `truncated` is set. `seconds` is wall time, `cpu_seconds` user plus system time of everything
     the command started, including killed processes. A program that does not exist exits 127, one that cannot run 126.
-    `over_memory`: a SIGKILL ended it, and the kernel says that it killed something for this sandbox's memory then.
+    `killed_for_memory`: the kernel says that it killed something of this sandbox for want of memory then, the command
+    or a process that it started; `over_memory`: for want of the sandbox's own.
     """
 
     exit_code: int
@@ -150,6 +152,7 @@ class Completed:
     truncated: bool
     seconds: float
     cpu_seconds: float
+    killed_for_memory: bool = False
     over_memory: bool = False
 
     @property

@@ -17,7 +17,9 @@ Leases and the old kind of watching folders are refused: a lease on a file that 
 wait, here and on the host, for 45 s.
 
 Sockets are allowed by family, not denied: vsock, for example, is not confined by a network namespace and reaches a
-hypervisor.
+hypervisor; and what waits in a netlink socket is charged to no group, so that one sandbox could fill the machine's
+memory. Programs that list the network's interfaces fail for that reason. So could huge pages, which belong to a pool of
+the whole machine.
 """
 
 import errno
@@ -31,14 +33,15 @@ from selfplay.sandbox.protocol import IsolationUnavailable
 
 LOAD, JUMP_EQUAL, JUMP_SET, JUMP_AT_LEAST, RETURN = 0x20, 0x15, 0x45, 0x35, 0x06
 ALLOW, KILL, ERRNO = 0x7FFF0000, 0x80000000, 0x00050000
-NUMBER, ARCHITECTURE, ARGUMENTS = 0, 4, (16, 24, 32)  # offsets in struct seccomp_data, little endian
+NUMBER, ARCHITECTURE, ARGUMENTS = 0, 4, (16, 24, 32, 40)  # offsets in struct seccomp_data, little endian
 NAMESPACE_FLAGS = 0x7E020080  # CLONE_NEW{NS,CGROUP,UTS,IPC,USER,PID,NET,TIME}
 TERMINAL_INPUT = (0x5412, 0x541C)  # TIOCSTI and TIOCLINUX can type into the user's terminal
 PR_SET_SECCOMP = 22
 OTHERS_OPENS = (1024, 1026)  # F_SETLEASE and F_NOTIFY, of fcntl
+MAP_HUGETLB, MFD_HUGETLB, SHM_HUGETLB = 0x40000, 4, 0o4000
 SOL_SOCKET = 1
 SOCKET_PROGRAMS = (26, 50, 51, 52)  # SO_ATTACH_FILTER, SO_ATTACH_BPF, SO_ATTACH_REUSEPORT_CBPF and _EBPF
-FAMILIES = (socket.AF_UNIX, socket.AF_INET, socket.AF_INET6, socket.AF_NETLINK)
+FAMILIES = (socket.AF_UNIX, socket.AF_INET, socket.AF_INET6)
 X32 = 0x40000000
 AGENT = 1  # its process number inside
 PRIO_USER, IOPRIO_WHO_USER = 2, 3
@@ -66,6 +69,9 @@ RULES = {
     "fcntl": ArgumentRule(1, never=OTHERS_OPENS),
     "setsockopt": ArgumentRule(2, never=SOCKET_PROGRAMS, level=SOL_SOCKET),
     "clone": ArgumentRule(0, no_bit_of=NAMESPACE_FLAGS),
+    "mmap": ArgumentRule(3, no_bit_of=MAP_HUGETLB, error=errno.ENOMEM),
+    "memfd_create": ArgumentRule(1, no_bit_of=MFD_HUGETLB, error=errno.ENOMEM),
+    "shmget": ArgumentRule(2, no_bit_of=SHM_HUGETLB, error=errno.ENOMEM),
 }
 """What protects the machine. The filter that an engine applies is rendered from the same (`docker.profile`); what
 protects the agent from commands is this filter's alone."""

@@ -14,6 +14,8 @@ clone3     435 435
 fcntl       72  25
 ioctl       16  29
 ioprio_set 251  30
+memfd_create 319 279
+mmap         9 222
 prctl      157 167
 prlimit64  302 261
 sched_setaffinity  203 122
@@ -23,6 +25,7 @@ sched_setscheduler 144 119
 setpriority        141 140
 socket      41 198
 setsockopt  54 208
+shmget      29 194
 socketpair  53 199
 """
 

@@ -7,11 +7,13 @@ its disk is full. Checked beforehand, the limit itself can be named.
 import os
 import resource
 from dataclasses import dataclass
+from pathlib import Path
 
 from selfplay.sandbox.hibernation import OPEN_FILES
 from selfplay.sandbox.protocol import IsolationUnavailable, Limits
 
 MOST_OWN = 1 << 16
+SHARE, LEAST = 4, 1024
 
 
 @dataclass(frozen=True)
@@ -57,9 +59,12 @@ def raise_own() -> None:
 
 
 def descriptors(uid: int) -> int:
-    """Descriptors for a process inside. A sandbox with our own uid may have fewer than half of ours, so that those it
-    is sending leave room for ours; fewer than half, because the kernel lets one more message through."""
+    """Descriptors for a process inside. All processes of a usual sandbox together may have a part of the machine's,
+    where that leaves each of them enough. A sandbox with our own uid may have fewer than half of ours, so that those
+    it is sending leave room for ours; fewer than half, because the kernel lets one more message through."""
     allowed, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    of_machine = int(Path("/proc/sys/fs/file-max").read_text()) // SHARE // Limits().processes
+    most = max(min(OPEN_FILES, of_machine), LEAST)
     if uid != os.getuid() or allowed == resource.RLIM_INFINITY:
-        return OPEN_FILES
-    return min(OPEN_FILES, allowed * 3 // 8)
+        return most
+    return min(most, allowed * 3 // 8)

@@ -76,8 +76,8 @@ class RunRequest:
 class Run(TestRun):
     """A test run with all requested data. `log`: the parser's input. `planted`: the optional diff applied. `rewritten`:
     watched files, and their compiled forms, that changed. `compiled`: the compiled forms of `files`. `found`: the
-    content of the existing files in `read`. `tries`: the number of runs it took. `over_memory`: the script was killed,
-    and the kernel killed something for the sandbox's memory then."""
+    content of the existing files in `read`. `tries`: the number of runs it took. `killed_for_memory`,
+    `over_memory`: see `Completed`."""
 
     log: bytes = b""
     planted: bool = False
@@ -85,6 +85,7 @@ class Run(TestRun):
     compiled: Mapping[str, bytes] = field(default_factory=dict)
     found: Mapping[str, bytes] = field(default_factory=dict)
     tries: int = 1
+    killed_for_memory: bool = False
     over_memory: bool = False
 
     def summary(self) -> TestRun:
@@ -93,7 +94,8 @@ class Run(TestRun):
 
 
 class _Doubtful(Exception):
-    """A run that exceeded a limit, or whose script was killed: it counts only if that happens again."""
+    """A run that exceeded a limit, or whose script, or a process of it, was killed: it counts only if that happens
+    again."""
 
     def __init__(self, run: Run, killed: bool = False) -> None:
         super().__init__(run.error)
@@ -142,7 +144,7 @@ def _parsed(backend: Backend, request: RunRequest, run: Run) -> Run:
         raise _Doubtful(replace(run, failed_at="parser", error=str(error)), killed=True) from error
     except ParserError as error:
         run = replace(run, failed_at="parser", error=str(error))
-    if run.exit_code in KILLED and not run.timed_out:
+    if run.killed_for_memory or (run.exit_code in KILLED and not run.timed_out):
         raise _Doubtful(run, killed=not run.over_memory)
     return run
 
@@ -201,7 +203,7 @@ def _in_sandbox(sandbox: Sandbox, request: RunRequest) -> Run:
         truncated=done.truncated, log_tail=done.text[-TAIL_CHARACTERS:], log=done.stdout, planted=planted,
         rewritten=tuple(path for path in watched if before.get(path) != after.get(path)),
         compiled=compiled, found={path: data for path, data in read.items() if data is not None},
-        over_memory=done.over_memory,
+        killed_for_memory=done.killed_for_memory, over_memory=done.over_memory,
     )  # fmt: skip
 
 

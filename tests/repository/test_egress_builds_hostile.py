@@ -60,7 +60,7 @@ attempt("other socket", lambda: os.listdir("/build"))
 attempt("writing", lambda: open("/build/egress.py", "a"))
 server = socket.socket()
 attempt("binding the host's port", lambda: [server.bind(("0.0.0.0", port)), server.listen()] and "its own")
-attempt("interfaces", lambda: [name for _, name in socket.if_nameindex()])
+attempt("interfaces", lambda: [line.split(":")[0].strip() for line in open("/proc/net/dev") if ":" in line])
 attempt("resolver", lambda: open("/etc/resolv.conf").read())
 report["variables"] = json.dumps(dict(os.environ))
 with open("report.json", "w") as stream:

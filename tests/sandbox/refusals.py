@@ -4,7 +4,7 @@ import os
 import platform
 from collections.abc import Callable
 
-from selfplay.sandbox import Sandbox, system_calls
+from selfplay.sandbox import Sandbox, seccomp, system_calls
 
 from .attacks import CALL, Attack, python
 
@@ -51,7 +51,17 @@ CASES: tuple[tuple[str, tuple[str, ...], tuple[str, ...], str], ...] = (
     ("watching a whole file system", calls("fanotify_init"), (EPERM,), REFUSED),
     ("the kernel's log", calls("syslog"), (EPERM,), REFUSED),
     ("system calls by other numbers", (f"call('syscall', {0x40000000 + 101})",), (ENOSYS,), "not there"),
-    ("sockets beyond the usual", sockets(40, 38, 17, 30, 44), (NO_FAMILY,), "families refused"),
+    ("sockets beyond the usual", sockets(40, 38, 17, 30, 44, 16), (NO_FAMILY,), "families refused"),
+    (
+        "huge pages",
+        (
+            f"call('syscall', {NUMBERS['mmap']}, 0, 1 << 21, 3, {0x22 | seccomp.MAP_HUGETLB}, -1, 0)",
+            f"call('memfd_create', b'x', {seccomp.MFD_HUGETLB})",
+            f"call('shmget', 0, 1 << 21, {0o1600 | seccomp.SHM_HUGETLB})",
+        ),
+        ("Cannot allocate memory",),
+        REFUSED,
+    ),
     ("raw packets", sockets(2, 10, protocols=(1, 6, 58)), (EPERM,), "no capability for them"),
     ("typing into the terminal", tuple(f"call('ioctl', 0, {n}, b'x')" for n in (0x5412, 0x541C)), (EPERM,), REFUSED),
     ("another user", ("call('setuid', 0)", "call('setgid', 0)", "call('setgroups', 0, 0)"), (EPERM, EINVAL), INCAPABLE),

@@ -31,13 +31,16 @@ def listeners() -> Iterator[tuple[int, str]]:
         yield loopback.getsockname()[1], name
 
 
+INTERFACES = "print([line.split(':')[0].strip() for line in open('/proc/net/dev') if ':' in line])"
+
+
 def test_no_world_has_a_network(sandbox: Sandbox) -> None:
     """Nor can one be asked for: a build's way out is a socket of ours.
 
     See tests/repository/test_egress_builds_hostile.py."""
     with pytest.raises(TypeError):
         World(network=True)  # type: ignore[call-arg]
-    assert python(sandbox, "import socket; print([name for _, name in socket.if_nameindex()])").stdout == b"['lo']\n"
+    assert python(sandbox, INTERFACES).stdout == b"['lo']\n"
     assert sandbox.read_file("/etc/resolv.conf") == b""
 
 
@@ -62,7 +65,7 @@ for family in range(45):
     except OSError:
         pass
 """
-    assert python(sandbox, code).stdout.split() == [b"1", b"2", b"10", b"16"]  # unix, inet, inet6, netlink
+    assert python(sandbox, code).stdout.split() == [b"1", b"2", b"10"]  # unix, inet, inet6
 
 
 @pytest.mark.parametrize(

@@ -89,6 +89,39 @@ FILLS = {
 }
 """Memory that is no process's: what the out-of-memory killer finds is a small command and the agent. Shared memory and
 the disk stay when the command ends."""
+CHILD = '''
+import subprocess, sys
+code = """import time
+x = [bytearray(10 << 20)]
+time.sleep(2)
+for _ in range(10):
+    x.append(bytearray(10 << 20))
+    time.sleep(0.1)
+"""
+sys.exit(subprocess.run([sys.executable, "-S", "-c", code]).returncode != 0)
+'''
+
+
+@pytest.mark.parametrize("squeezed", [True, False])
+def test_a_process_that_the_machine_kills_is_told_from_a_command_that_fails(squeezed: bool) -> None:
+    """The command itself lives on and says that something failed: a test with a child, on a machine without memory."""
+    backend = open_backend()
+    if not backend.cgroups or backend.cgroups.version != 1:  # type: ignore[attr-defined]
+        pytest.skip("only under control groups v1 is the group around all sandboxes limited here")
+    around = backend.cgroups.folders["memory"] / "memory.limit_in_bytes"  # type: ignore[attr-defined]
+    before = around.read_text()
+    with backend.open(World(), replace(LITTLE, memory_bytes=256 * MIB)) as sandbox:
+        timer = threading.Timer(1.0, lambda: around.write_text(str(40 * MIB)))
+        if squeezed:
+            timer.start()
+        try:
+            done = sandbox.run(["python3", "-S", "-c", CHILD], timeout=20)
+        finally:
+            timer.cancel()
+            around.write_text(before)
+    assert (done.exit_code, done.killed_for_memory, done.over_memory) == (int(squeezed), squeezed, False)
+
+
 LOWERED = "open('/proc/self/oom_score_adj', 'w').write('0')\n"
 
 
@@ -166,7 +199,7 @@ SOCKETS = """
 import socket, sys
 kind, held, sent, left = sys.argv[1], [], 0, bytes(1 << 15)
 server = socket.create_server(("127.0.0.1", 0), backlog=4000)
-while len(held) < 1500:
+while len(held) < 1000:
     client = socket.socket(socket.AF_INET, socket.SOCK_STREAM if kind == "tcp" else socket.SOCK_DGRAM)
     client.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 26)
     if kind == "tcp":
@@ -187,7 +220,7 @@ print(sum(int(line.split()[line.split().index("mem") + 1]) for line in open("/pr
 
 @pytest.mark.parametrize("kind", ["tcp", "udp"])
 def test_what_sockets_hold_is_limited(backend: Backend, kind: str) -> None:
-    """750 pairs, each filled: 2.4 GB of 256 MB before. The kernel's own count, in pages, with what the machine's other
+    """500 pairs, each filled: 2.4 GB of 256 MB before, with 750. The kernel's own count, in pages, with what the machine's other
     sockets hold and one page for each of these, which it always grants."""
     if backend.enforcement()["sockets"] == "nothing":  # type: ignore[attr-defined]
         pytest.skip("no control group limits sockets here")

@@ -13,7 +13,7 @@ import pytest
 
 from selfplay.agent.tool_use import create
 from selfplay.agent.toolset import ToolContext
-from selfplay.sandbox import Backend, Limits, Mount, Sandbox, SandboxLost, World, messages
+from selfplay.sandbox import Backend, Limits, Mount, Sandbox, SandboxLost, World, agent, messages
 from selfplay.sandbox.docker.stream import AttachedLink
 from selfplay.sandbox.kill_detection import ProgramKilled, believed, believed_here, unless_killed
 from selfplay.sandbox.live import LiveSandbox, receive
@@ -82,6 +82,30 @@ def test_a_time_that_cannot_be_loses_the_sandbox(
     far.sendall(messages.pack([b"done", messages.DONE.pack(0, False, False, *times), b"", b""]))
     with pytest.raises(SandboxLost):
         Told(near, {}, Limits()).run("true", timeout=1)
+
+
+def test_processes_that_no_kill_ends_are_the_command_s_own_fault(
+    pair: tuple[socket.socket, socket.socket], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A policy could lose its own attempt at will: thousands of files whose closing waits for the kernel."""
+    monkeypatch.setattr(agent, "DYING_SECONDS", 0.05)
+    monkeypatch.setattr(agent.posix, "kill", lambda *_: None)
+    monkeypatch.setattr(agent.posix, "wait4", lambda *_: (0, 0, None))
+    with pytest.raises(agent.Undying):
+        agent.kill_all()
+    near, far = pair
+    far.sendall(messages.pack([b"undying"]))
+    with pytest.raises(SandboxLost, match="did not end when they were killed") as lost:
+        Told(near, {}, Limits()).run("true", timeout=1)
+    assert lost.value.cause == Cause.LIMIT
+
+
+def test_nothing_of_the_machine_is_writable_below_proc(sandbox: Sandbox) -> None:
+    """`/proc/pressure` was: each close of one of its files takes 13 ms, which no signal ends."""
+    own = "-path '/proc/[0-9]*' -o -path /proc/self -o -path /proc/thread-self"
+    done = sandbox.run(f"find /proc \\( {own} \\) -prune -o -type f -writable -print 2>/dev/null", timeout=30)
+    for path in done.stdout.decode().split():
+        assert sandbox.run(["python3", "-c", f"open({path!r}, 'r+')"], timeout=10).exit_code == 1, path
 
 
 def test_an_end_of_a_pipe_that_nobody_closes_holds_nothing() -> None:

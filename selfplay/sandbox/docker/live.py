@@ -52,10 +52,14 @@ class DockerSandbox(LiveSandbox):
             return unreachable(lost)
         return SandboxLost(f"the sandbox died: {error}")
 
-    def _over_memory(self) -> bool:
+    def _killed_for_memory(self, ended: bool) -> bool:
+        """Only of the command itself: asking takes as long as a command, and an engine tells of its own limit alone."""
         with contextlib.suppress(RequestException, APIError):
-            return self._out_of_memory(LIVING_SECONDS)
+            return ended and self._out_of_memory(LIVING_SECONDS)
         return False
+
+    def _over_memory(self) -> bool:
+        return True
 
     def _out_of_memory(self, seconds: float = NEWS_SECONDS) -> bool:
         """Whether the container ran out of memory since the last request began. The engine's events tell, because the
