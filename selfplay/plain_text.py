@@ -4,8 +4,8 @@ import posixpath
 import re
 from pathlib import Path
 
-MAX_PATH = 4096
-"""The longest path on Linux, in characters."""
+MAX_PATH, MOST_NAMES = 4096, 100
+"""The longest path on Linux, in characters, and the most names in one."""
 
 
 def encode(text: str) -> bytes:
@@ -47,8 +47,16 @@ def _without_controls(line: str) -> str:
 
 def safe_relative(path: str) -> str | None:
     """`path` if it is a plain relative POSIX path that stays inside its root and out of any `.git`, and is not longer
-    than `MAX_PATH`; else None."""
-    if not path or len(path) > MAX_PATH or path.startswith("/") or "\0" in path or "\n" in path:
+    than `MAX_PATH` nor deeper than `MOST_NAMES`; else None. Whoever looks at all folders of a path takes time and
+    memory that grow with the square of its depth."""
+    if (
+        not path
+        or len(path) > MAX_PATH
+        or path.count("/") >= MOST_NAMES
+        or path.startswith("/")
+        or "\0" in path
+        or "\n" in path
+    ):
         return None
     plain = posixpath.normpath(path)
     inside = plain not in (".", "..") and not plain.startswith("../")

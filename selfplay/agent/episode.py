@@ -13,6 +13,8 @@ more observation.
 import asyncio
 import logging
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -37,11 +39,22 @@ class EpisodeLimits:
 
 
 class EpisodeLost(SandboxLost):
-    """An episode that lost its sandbox; `trajectory` holds its steps so far, with the finish `sandbox_lost`."""
+    """An episode that lost its sandbox; `trajectory` holds its steps so far, with the finish `sandbox_lost`, or all of
+    them where what it handed in lost one."""
 
     def __init__(self, lost: SandboxLost, trajectory: Trajectory) -> None:
         super().__init__(lost.message, lost.hint, cause=lost.cause)
         self.trajectory = trajectory
+
+
+@contextmanager
+def belongs_to(trajectory: Trajectory) -> Iterator[None]:
+    """What becomes of an episode's result is done in here: where it loses a sandbox, the episode is lost with it. What
+    an agent left behind may be why."""
+    try:
+        yield
+    except SandboxLost as lost:
+        raise EpisodeLost(lost, trajectory) from lost
 
 
 class Policy(Protocol):

@@ -38,14 +38,14 @@ def credit(
     """Reward and advantage of every episode of both roles, and why some give no gradient (docs/credit.md). Nothing is
     trained or changed."""
     from selfplay.commands.credit import CreditOrder, credited_runs
-    from selfplay.curriculum.reading_memory import bounded_memory
+    from selfplay.curriculum.reading_bounds import bounded_reading
     from selfplay.report.progress import LiveWatcher
     from selfplay.update.recipe import recipe_of
 
     order = CreditOrder(
         tuple(runs), policy, attempts, weak_chosen(weak), recipe=recipe_of(policy_options(None, None, option))
     )
-    with bounded_memory(runs):
+    with bounded_reading(runs):
         with LiveWatcher() as watcher:
             found = credited_runs(order, watcher.say)
         print_credit(found, as_json)

@@ -30,17 +30,17 @@ def report(
         _serve(run_dir, PORT if port is None else port)
         return
     from selfplay.commands.report import ReportOrder, write_report
-    from selfplay.curriculum.reading_memory import bounded_memory
+    from selfplay.curriculum.reading_bounds import bounded_reading
     from selfplay.report.progress import LiveWatcher
 
-    with bounded_memory([run_dir]), LiveWatcher("writing the page") as watcher:
+    with bounded_reading([run_dir]), LiveWatcher("writing the page") as watcher:
         file = write_report(ReportOrder(run_dir, out, (size or 15) * MB), watcher.say)
     print_line(f"{file} ({file.stat().st_size / MB:.1f} MB): open it in a browser")
 
 
 def _serve(run_dir: Path, port: int) -> None:
     from selfplay.commands.report import serve_report
-    from selfplay.curriculum.reading_memory import bounded_memory
+    from selfplay.curriculum.reading_bounds import bounded_memory
 
     with bounded_memory([run_dir]), serve_report(run_dir, port) as server:
         print_line(f"http://127.0.0.1:{server.server_address[1]}/ shows {run_dir}; Ctrl-C ends it")

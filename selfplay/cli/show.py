@@ -23,10 +23,10 @@ def show(
     figures, and the steps of its training. For a trajectory: every call and its result. Nothing is changed, and the run
     may still be running."""
     from selfplay.commands.show import look
-    from selfplay.curriculum.reading_memory import bounded_memory
+    from selfplay.curriculum.reading_bounds import bounded_reading
     from selfplay.report.progress import LiveWatcher
 
-    with bounded_memory([path]):
+    with bounded_reading([path]):
         with LiveWatcher():
             seen = look(path)
         print_either(as_json, seen.to_json(), lambda: page_of(seen, path))

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from selfplay.curriculum import CurriculumError
-from selfplay.curriculum.reading_memory import bounded_memory
+from selfplay.curriculum.reading_bounds import bounded_reading, bounded_time
 from selfplay.export import dataset
 from selfplay.export.bug_selection import BugSelection, training_repositories
 from selfplay.export.environments import write_environments
@@ -49,9 +49,9 @@ def run_export(order: ExportOrder) -> Exported:
     """Write the dataset into `order.out`, which is new or empty. Raises `CurriculumError` and then leaves nothing."""
     if order.form not in FORMS:
         raise CurriculumError(f"there is no format {order.form!r}", f"The formats are {', '.join(FORMS)}.")
-    with bounded_memory(order.runs):
+    with bounded_reading(order.runs):
         found = collect(order.runs, order.choice)
-    with new_folder(order.out) as folder:
+    with bounded_time(order.runs), new_folder(order.out) as folder:
         found.leave_out(write_environments(folder, found.bugs))
         splits = dict(_splits(found, order.train))
         sums = dataset.write(order.form, folder, splits, found, order.statement, order.parquet)

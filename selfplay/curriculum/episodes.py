@@ -33,6 +33,7 @@ class Episodes:
         self._folder = folder
         self._db = database
         self._keys: dict[str, frozenset[str]] = {}
+        self._places: dict[str, int] = {}
 
     def store(self, episode: EpisodeRecord) -> None:
         """Store an episode's result; a valid bug's five files and `bug.json` go to the staging folder first."""
@@ -180,8 +181,7 @@ class Episodes:
         return dict(self._db.execute("SELECT id, repository FROM bugs").fetchall())
 
     def gave(self, wanted: Iterable[tuple[str, int]] | None = None) -> dict[tuple[str, int], str]:
-        """(repository, number) of the episodes that produced the bugs of the pool, or of these -> the bug, in the order
-        in which they were taken."""
+        """(repository, number) of the episodes whose bugs (or these) are in the pool -> the bug, as they were taken."""
         asked, one = "SELECT place, repository, episode, id FROM bugs", "WHERE (repository, episode) = (?, ?)"
         rows = (
             self._db.execute(asked).fetchall()
@@ -216,12 +216,14 @@ class Episodes:
 
     def suffix(self, repository: str) -> str:
         """The suffix that distinguishes a repository's files: empty for the first repository of the pool."""
-        names = [row[0] for row in self._db.execute("SELECT name FROM repositories ORDER BY rowid")]
-        place = names.index(repository) if repository in names else len(names)
+        if repository not in self._places:  # they are only ever added, at the end
+            rows = self._db.execute("SELECT name FROM repositories ORDER BY rowid")
+            self._places = {row[0]: place for place, row in enumerate(rows)}
+        place = self._places.get(repository, len(self._places))
         return f"-{place + 1}" if place else ""
 
     def original(self, repository: str) -> Path:
-        """The folder of the tree in which a repository's bugs were planted."""
+        """The folder of a repository's tree."""
         return self._folder / f"original{self.suffix(repository)}"
 
     def originals(self) -> dict[str, Path]:
@@ -232,8 +234,7 @@ class Episodes:
         return self._folder / "staging" / f"{number:06d}{self.suffix(repository)}"
 
     def clear_staging(self) -> None:
-        """Remove what a kill left in the staging folder (folders that belong to no episode). The pool owns this
-        folder."""
+        """Remove what a kill left in the staging folder, which the pool owns: folders that belong to no episode."""
         rows = self._db.execute("SELECT repository, number FROM episodes WHERE taken = 0").fetchall()
         waiting = {self._staging(repository, number) for repository, number in rows}
         parent = existing_folder(self._folder, "staging")

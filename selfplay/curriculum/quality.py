@@ -90,11 +90,12 @@ def touched_functions(
     stands before every path."""
     found = set()
     for section in sections:
-        spans = functions(home + section.path)
-        for hunk in section.hunks:
-            lines = {line for change in changes(hunk) for line in change.lines}
-            names = functions_at(spans, lines) if spans else {hunk.section.strip()}
-            found |= {f"{home}{shown(section.path)}::{shown(name)}" for name in names}
+        if spans := functions(home + section.path):  # asked once a file: it looks at all of its functions
+            lines = {line for hunk in section.hunks for change in changes(hunk) for line in change.lines}
+            names = functions_at(spans, lines) if section.hunks else set()
+        else:
+            names = {hunk.section.strip() for hunk in section.hunks}
+        found |= {f"{home}{shown(section.path)}::{shown(name)}" for name in names}
     return frozenset(found)
 
 

@@ -5,7 +5,6 @@ is compared with the original. Git made all of them from exactly these trees, so
 means a damaged bug.
 """
 
-import difflib
 from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,6 +13,7 @@ from selfplay import patches
 from selfplay.artifact import ArtifactError
 from selfplay.artifact.reading import MissingError, read_below
 from selfplay.patches import FilePatch
+from selfplay.patches.line_diff import hunks
 from selfplay.patches.quoting import name_line, quote
 from selfplay.plain_text import decode
 
@@ -101,8 +101,8 @@ def _sides(lines: Sequence[str]) -> tuple[list[str], list[str]]:
 
 def _lines(wrong: str | None, right: str | None) -> list[str]:
     """The hunks from one text to the other."""
-    hunks = list(difflib.unified_diff(_ended(wrong), _ended(right), n=3))[2:]
-    return [line if line.endswith("\n") else f"{line}\n{NO_END}" for line in hunks]
+    found = hunks(_ended(wrong), _ended(right))
+    return [line if line.endswith("\n") else f"{line}\n{NO_END}" for line in found]
 
 
 def _ended(text: str | None) -> list[str]:

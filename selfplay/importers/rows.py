@@ -13,7 +13,7 @@ from typing import Any
 
 from selfplay.artifact.decoding import parse_json, text_memory
 from selfplay.artifact.reading import MIB, UntrustedDataError, listed_below, opened_named
-from selfplay.curriculum.reading_memory import limited_memory
+from selfplay.curriculum.reading_bounds import limited_memory
 from selfplay.errors import SelfplayError
 from selfplay.untrusted_json import MOST_VALUES
 

@@ -8,6 +8,7 @@ from typing import Literal, cast, get_args
 
 from selfplay import patches
 from selfplay.agent import Trajectory
+from selfplay.agent.episode import belongs_to
 from selfplay.artifact import Artifact, ArtifactError
 from selfplay.believable import NAME, BelievableRules, faults_of_diff
 from selfplay.curriculum.records import DUPLICATE
@@ -89,8 +90,10 @@ async def injector_rollout(run: InjectorRun, number: int) -> InjectorRollout:
         world = run.origin.prepared.world(history=True)
         async with run.workers.entered(lease.open(world, run.limits)) as sandbox:
             trajectory = await play_role(INJECTOR, task, run.player, sandbox, run.workers)
-            artifact = await run.workers.run(_collected, trajectory, sandbox)
-        outcome = await _outcome(run, lease, task, trajectory, artifact)
+            with belongs_to(trajectory):
+                artifact = await run.workers.run(_collected, trajectory, sandbox)
+        with belongs_to(trajectory):
+            outcome = await _outcome(run, lease, task, trajectory, artifact)
     return Rollout(trajectory, injector_key(run, number), replace(outcome, seconds=time.monotonic() - started))
 
 

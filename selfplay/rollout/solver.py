@@ -8,6 +8,8 @@ import contextlib
 import time
 from dataclasses import dataclass, field
 
+from selfplay.agent import Trajectory
+from selfplay.agent.episode import belongs_to
 from selfplay.curriculum.calibrations import calibration_of
 from selfplay.oracle.assurance import Weak
 from selfplay.oracle.calibration import Calibration
@@ -58,24 +60,29 @@ async def solver_rollout(run: SolverRun, ready: ReadyBug, number: int) -> Solver
     async with run.seats.lease(run.limits) as lease:
         async with run.workers.entered(open_world(lease, ready.task, run.limits)) as world:
             trajectory = await play_role(SOLVER, task, run.player, world.sandbox, run.workers)
-            changes = await run.workers.run(collect, trajectory, world)
-        handed_in, grade = await _graded(run, ready, lease, changes)
+            with belongs_to(trajectory):
+                changes = await run.workers.run(collect, trajectory, world)
+        handed_in, grade = await _graded(run, ready, lease, trajectory, changes)
     outcome = solver_outcome(grade, handed_in.diff, time.monotonic() - started, handed_in.left_out)
     return Rollout(trajectory, SolverKey(ready.bug.id, run.policy, run.seed, number), outcome)
 
 
-async def _graded(run: SolverRun, ready: ReadyBug, lease: Backend, changes: Changes | HandIn) -> tuple[HandIn, Grade]:
+async def _graded(
+    run: SolverRun, ready: ReadyBug, lease: Backend, trajectory: Trajectory, changes: Changes | HandIn
+) -> tuple[HandIn, Grade]:
     """The submission and its grade."""
     if isinstance(changes, HandIn):
         return changes, Grade(False, "nothing-handed-in", changes.reason)
-    found = await run.workers.run(hand_in, lease, ready.task, changes, run.limits)
+    with belongs_to(trajectory):
+        found = await run.workers.run(hand_in, lease, ready.task, changes, run.limits)
     if found.reason:
         return found, Grade(False, "nothing-handed-in", found.reason)
     refused = grade_without_running(ready.graded, found.diff)
     if refused is not None:
         return found, refused
     calibration = await calibrated(run, ready, lease)
-    return found, await run.workers.run(grader_of(run, ready, calibration).grade, lease, found.diff)
+    with belongs_to(trajectory):
+        return found, await run.workers.run(grader_of(run, ready, calibration).grade, lease, found.diff)
 
 
 async def calibrated(run: SolverRun, ready: ReadyBug, lease: Backend) -> Calibration:

@@ -21,6 +21,7 @@ import time
 from _stat import S_ISREG
 
 from selfplay.sandbox.command_start import Beginning
+from selfplay.sandbox.ending import Undying, kill_all
 from selfplay.sandbox.hibernation import keep_only, rest
 from selfplay.sandbox.messages import COUNT, DONE, LENGTH, RUN, SETTINGS, WAKE, WOKEN, pack, unpack
 from selfplay.sandbox.stream_writer import Outflow
@@ -33,9 +34,6 @@ if TYPE_CHECKING:
 
 LONGEST_WAIT = 3600.0
 SHORT_WAIT = 0.005
-DYING_SECONDS = 10.0
-"""How long processes that were killed may take to end: less than the supervisor waits for an answer."""
-SHORTEST_PAUSE, LONGEST_PAUSE = 0.0002, 0.01
 REQUESTS, ANSWERS = 0, 1
 PR_SET_DUMPABLE = 4
 NO_CORE = 1
@@ -67,32 +65,6 @@ def restrict(processes: int, own: int, file_bytes: int, data_bytes: int, descrip
         if most != resource.RLIM_INFINITY:
             ceiling = min(ceiling, most)
         resource.setrlimit(what, (ceiling, ceiling))
-
-
-class Undying(Exception):
-    """Processes that were killed and are still there: the kernel is busy with what they asked for."""
-
-
-def kill_all() -> float:
-    """Kill every other process of the namespace and reap it; returns the cpu seconds they had used. Raises `Undying`
-    when they have not ended long after."""
-    try:
-        posix.kill(-1, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
-    used, pause, latest = 0.0, SHORTEST_PAUSE, time.monotonic() + DYING_SECONDS
-    while True:
-        try:
-            pid, _, usage = posix.wait4(-1, posix.WNOHANG)
-        except ChildProcessError:
-            return used
-        if pid:
-            used += usage.ru_utime + usage.ru_stime
-        elif time.monotonic() > latest:
-            raise Undying
-        else:
-            time.sleep(pause)
-            pause = min(2 * pause, LONGEST_PAUSE)
 
 
 def run(

@@ -19,6 +19,7 @@ from selfplay import subprocesses
 from selfplay.sandbox import (
     agent,
     command_start,
+    ending,
     hibernation,
     inside,
     launcher,
@@ -40,7 +41,7 @@ them one after the other."""
 REQUEST_BYTES = 1 << 20
 CREDENTIALS = struct.Struct("iII")
 IN_FLIGHT = "Processes of this user have too many descriptors in flight. End them, or raise `ulimit -n`."
-INSIDE = (messages, streams, stream_writer, hibernation, command_start)
+INSIDE = (messages, streams, stream_writer, hibernation, ending, command_start)
 """The agent's modules, each after those that it imports."""
 
 

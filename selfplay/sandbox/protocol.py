@@ -135,14 +135,11 @@ class World:
 
 @dataclass(frozen=True)
 class Completed:
-    """The result of one command. `exit_code` is negative for a signal; a command with `timed_out` was killed with its
-    children.
-
+    """The result of one command. `exit_code` is negative for a signal; if it `timed_out`, all of it was killed.
     `stdout` and `stderr` contain head and tail when longer than the limit; a line between them gives the number of
     bytes left out, and `truncated` is set. `seconds` is wall time, `cpu_seconds` user plus system time of everything
     the command started, including killed processes. A program that does not exist exits 127, one that cannot run 126.
-    `killed_for_memory`: the kernel says that it killed something of this sandbox for want of memory then, the command
-    or a process that it started; `over_memory`: for want of the sandbox's own.
+    `killed_for_memory`: the kernel killed it or a process of it for want of memory; `over_memory`: of the sandbox's.
     """
 
     exit_code: int

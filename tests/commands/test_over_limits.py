@@ -7,8 +7,9 @@ from commands.test_lost import run, this_cache
 from run_fixtures import Done
 
 from selfplay.agent import Trajectory
-from selfplay.agent.actions import Finish
+from selfplay.agent.actions import Call, Finish, Observation, Stop, Turn
 from selfplay.agent.episode import EpisodeLost
+from selfplay.agent.trajectory import Record
 from selfplay.api import Quiet
 from selfplay.commands import attempts, injections
 from selfplay.commands.curriculum import run_curriculum
@@ -16,6 +17,7 @@ from selfplay.commands.order import Order
 from selfplay.commands.solve import SolveOrder, run_solve
 from selfplay.curriculum import read_pool
 from selfplay.curriculum.crediting import episodes_of
+from selfplay.rollout import scripted_player
 from selfplay.rollout.controls import Control
 from selfplay.rollout.injector import InjectorRun
 from selfplay.rollout.ready_bug import ReadyBug
@@ -24,6 +26,21 @@ from selfplay.rollout.solver import SolverRun
 from selfplay.sandbox import Backend, Cause, SandboxLost, retry
 
 __all__ = ["run", "this_cache"]
+
+
+class Acting:
+    """A script of these turns."""
+
+    name = "scripted-naive"
+
+    def __init__(self, turns: list[Call]) -> None:
+        self.turns = turns
+
+    async def act(self, observation: Observation | None) -> Turn:
+        return self.turns.pop(0) if self.turns else Stop()
+
+    def record(self) -> Record:
+        return Record()
 
 
 @pytest.mark.slow
@@ -46,6 +63,29 @@ def test_who_meets_a_limit_of_the_sandbox_again_is_to_blame(
     with read_pool(run) as pool:
         (made,) = pool.attempts.all()
     assert (made.reason, made.figures.finish, made.detail) == ("over-limits", "over_limits", "more than its memory")
+    (credited,) = [one.episode for one in episodes_of(run, "naive") if one.episode.role == "solver"]
+    assert (credited.outcome, credited.lost) == ("failed", False)
+
+
+@pytest.mark.parametrize(
+    ("command", "reason"),
+    [
+        ("truncate -s 900M a b c", "nothing-handed-in"),  # more than is packed
+        (r"""python3 -c "open('a', 'w').write('a\\n' * 125_000_000)" """, "over-limits"),
+    ],
+)
+def test_what_a_solver_leaves_is_its_own_fault(
+    backend: Backend, run: Path, monkeypatch: pytest.MonkeyPatch, command: str, reason: str
+) -> None:
+    """Our own programs were killed for the memory that its files take: its attempt was set aside, and never punished,
+    whenever it liked."""
+    turns = [Call("bash", {"command": command}), Call("submit", {"folder": "."})]
+    monkeypatch.setattr(scripted_player, "naive_solver", lambda task: Acting(list(turns)))
+    with read_pool(run) as pool:
+        first = pool.bugs()[0].id
+    run_solve(SolveOrder(run, 1, "naive", workers=1, bugs=(first,)), backend, Quiet())
+    with read_pool(run) as pool:
+        assert [made.reason for made in pool.attempts.all()] == [reason]
     (credited,) = [one.episode for one in episodes_of(run, "naive") if one.episode.role == "solver"]
     assert (credited.outcome, credited.lost) == ("failed", False)
 

@@ -220,8 +220,8 @@ print(sum(int(line.split()[line.split().index("mem") + 1]) for line in open("/pr
 
 @pytest.mark.parametrize("kind", ["tcp", "udp"])
 def test_what_sockets_hold_is_limited(backend: Backend, kind: str) -> None:
-    """500 pairs, each filled: 2.4 GB of 256 MB before, with 750. The kernel's own count, in pages, with what the machine's other
-    sockets hold and one page for each of these, which it always grants."""
+    """500 pairs, each filled: 2.4 GB of 256 MB before, with 750. The kernel's own count, in pages, with what the
+    machine's other sockets hold and one page for each of these, which it always grants."""
     if backend.enforcement()["sockets"] == "nothing":  # type: ignore[attr-defined]
         pytest.skip("no control group limits sockets here")
     with backend.open(World(), SMALL) as sandbox:

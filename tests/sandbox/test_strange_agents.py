@@ -13,7 +13,7 @@ import pytest
 
 from selfplay.agent.tool_use import create
 from selfplay.agent.toolset import ToolContext
-from selfplay.sandbox import Backend, Limits, Mount, Sandbox, SandboxLost, World, agent, messages
+from selfplay.sandbox import Backend, Limits, Mount, Sandbox, SandboxLost, World, ending, messages
 from selfplay.sandbox.docker.stream import AttachedLink
 from selfplay.sandbox.kill_detection import ProgramKilled, believed, believed_here, unless_killed
 from selfplay.sandbox.live import LiveSandbox, receive
@@ -88,11 +88,11 @@ def test_processes_that_no_kill_ends_are_the_command_s_own_fault(
     pair: tuple[socket.socket, socket.socket], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A policy could lose its own attempt at will: thousands of files whose closing waits for the kernel."""
-    monkeypatch.setattr(agent, "DYING_SECONDS", 0.05)
-    monkeypatch.setattr(agent.posix, "kill", lambda *_: None)
-    monkeypatch.setattr(agent.posix, "wait4", lambda *_: (0, 0, None))
-    with pytest.raises(agent.Undying):
-        agent.kill_all()
+    monkeypatch.setattr(ending, "DYING_SECONDS", 0.05)
+    monkeypatch.setattr(ending.posix, "kill", lambda *_: None)
+    monkeypatch.setattr(ending.posix, "wait4", lambda *_: (0, 0, None))
+    with pytest.raises(ending.Undying):
+        ending.kill_all()
     near, far = pair
     far.sendall(messages.pack([b"undying"]))
     with pytest.raises(SandboxLost, match="did not end when they were killed") as lost:

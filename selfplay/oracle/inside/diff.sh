@@ -3,6 +3,7 @@ set -e
 store=/tmp/selfplay-store
 [ "$1" != base ] || git init --quiet --bare --template= "$store"
 export GIT_DIR="$store" GIT_WORK_TREE=/testbed
+export GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=core.bigFileThreshold GIT_CONFIG_VALUE_0=32m  # larger ones as a stream
 if [ "$1" = base ]; then
   mkdir -p "$GIT_DIR/info"
   printf '* -text -filter -ident -working-tree-encoding -eol !diff !merge\n' > "$GIT_DIR/info/attributes"

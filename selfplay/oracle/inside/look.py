@@ -14,6 +14,7 @@ import tarfile
 import zlib
 
 ROOT = b"."
+MOST_BYTES = 1 << 29
 
 
 def files():
@@ -56,12 +57,43 @@ def manifest():
     return b"\0".join(entries)
 
 
+class Pressed:
+    """What is written is compressed, and goes on at once: a solver's files may be larger than the memory."""
+
+    def __init__(self, out):
+        self.out, self.press = out, zlib.compressobj()
+
+    def write(self, data):
+        self.out.write(self.press.compress(data))
+        return len(data)
+
+    def close(self):
+        self.out.write(self.press.flush())
+
+
+class Unpressed(io.RawIOBase):
+    def __init__(self, data):
+        self.rest, self.press = data, zlib.decompressobj()
+
+    def readable(self):
+        return True
+
+    def readinto(self, buffer):
+        data = self.press.decompress(self.rest, len(buffer))
+        self.rest = self.press.unconsumed_tail
+        buffer[: len(data)] = data
+        return len(data)
+
+
 def pack(paths):
-    stream = io.BytesIO()
-    with tarfile.open(fileobj=stream, mode="w") as archive:
+    """Write these files to stdout, unless they are too large."""
+    if sum(os.lstat(path).st_size for path in paths) > MOST_BYTES:
+        sys.exit("the changed files have more than %d MiB" % (MOST_BYTES >> 20))
+    pressed = Pressed(sys.stdout.buffer)
+    with tarfile.open(fileobj=pressed, mode="w|") as archive:
         for path in paths:
             archive.add(os.fsdecode(path), recursive=False)
-    return stream.getvalue()
+    pressed.close()
 
 
 def unpack(data, gone):
@@ -74,9 +106,9 @@ def unpack(data, gone):
         while folder and not os.path.islink(folder) and os.path.isdir(folder) and not os.listdir(folder):
             os.rmdir(folder)
             folder = os.path.dirname(folder)
-    with tarfile.open(fileobj=io.BytesIO(data)) as archive:
+    with tarfile.open(fileobj=Unpressed(data), mode="r|") as archive:
         archive.extraction_filter = lambda member, path: member  # every name was checked outside
-        for member in archive.getmembers():
+        for member in archive:
             if os.path.lexists(member.name):
                 os.unlink(member.name)
             folder = os.path.dirname(member.name)
@@ -90,10 +122,10 @@ def main(action):
     if action == "manifest":
         sys.stdout.buffer.write(zlib.compress(manifest()))
     elif action == "pack":
-        sys.stdout.buffer.write(zlib.compress(pack([path for path in data.split(b"\0") if path])))
+        pack([path for path in data.split(b"\0") if path])
     else:
         names, _, packed = data.partition(b"\0\0")
-        unpack(zlib.decompress(packed), [path for path in names.split(b"\0") if path])
+        unpack(packed, [path for path in names.split(b"\0") if path])
 
 
 main(sys.argv[1])

@@ -5,7 +5,8 @@ from __future__ import annotations
 import errno
 import os
 import signal
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,6 +28,10 @@ BUILD_LIMITS = Limits(memory_bytes=6144 * MIB, disk_bytes=3072 * MIB, processes=
 STEP_SECONDS = 900.0
 TRIES = 2
 """How often a step is run if it is killed each time."""
+AGAIN = (1.0, 4.0)
+"""Seconds before a step is started again that something else may have disturbed."""
+REFUSED = ("Connection refused", "ECONNREFUSED", "connection refused")
+"""What a program says when the process that forwards its connections is gone."""
 MAX_LINE = 400
 OUT_OF_DISK = (os.strerror(errno.ENOSPC), os.strerror(errno.EFBIG), signal.strsignal(signal.SIGXFSZ) or "SIGXFSZ")
 """Error texts for a full sandbox disk, or a file larger than the disk."""
@@ -56,8 +61,8 @@ class Building:
     """The state of one build: its sandbox, log and notes, and the output of the last command.
 
     `dating`: whether packages are installed as of a day; `dated`: whether one was. `failure`: the last installation's
-    error. `roots`: folders of the tree, besides the plan's, from which modules are imported. `settings`: Django's, for
-    its tests.
+    error. `patient`: an index that does not answer is waited for. `roots`: folders of the tree, besides the plan's,
+    from which modules are imported. `settings`: Django's, for its tests.
     """
 
     request: BuildRequest
@@ -72,6 +77,7 @@ class Building:
     dated: bool = False
     roots: tuple[str, ...] = ()
     settings: str = ""
+    patient: bool = True
     egress: Egress | None = None
 
     def run(
@@ -83,19 +89,38 @@ class Building:
         online: bool = False,
         **env: str,
     ) -> Completed:
-        """Run and log one command, `online` with access to the package indexes. A killed command is run again:
-        something else may have killed it, and a build's result is kept for long."""
+        """Run and log one command, `online` with access to the package indexes. What something else may have disturbed
+        is run again, since a build's result is kept for long."""
         sent = self.egress.leading(command) if online and self.egress else command
-        done = believed_here(
-            self.sandbox,
-            lambda: self.sandbox.run(sent, timeout=timeout, env={**self.env, **env}, merge_stderr=True),
-            TRIES,
+        done = self._undisturbed(
+            lambda: self.sandbox.run(sent, timeout=timeout, env={**self.env, **env}, merge_stderr=True), online
         )
         self._note(step, command if isinstance(command, str) else " ".join(command), done)
         with self.log.open("ab") as log:
             log.write(self.egress.log_line().encode() if online and self.egress else b"")
         self.last = done.text
         return done
+
+    def _undisturbed(self, start: Callable[[], Completed], online: bool) -> Completed:
+        """The result of a command, which is started again when it was killed, when it failed after the machine had
+        killed a process of it, and when it failed while an index did not answer. An index that stays away is asked
+        once by each later step."""
+        pauses = iter(AGAIN)
+        while True:
+            failures = self._unreached()
+            done = believed_here(self.sandbox, start, TRIES)
+            if done.exit_code == 0 or done.timed_out:
+                return done
+            away = online and self.patient and (self._unreached() > failures or any(s in done.text for s in REFUSED))
+            killed = done.killed_for_memory and not done.over_memory
+            pause = next(pauses, None)
+            if pause is None or not (away or killed):
+                self.patient = self.patient and not away
+                return done
+            time.sleep(pause)
+
+    def _unreached(self) -> int:
+        return self.egress.proxy.unreached if self.egress else 0
 
     def ask(self, step: str, command: Sequence[str], stdin: bytes) -> Completed:
         """Run one of our programs, which answers on stdout. Raises `BuildFailed`."""

@@ -102,8 +102,8 @@ def unpack(
     all.
 
     `places`: absolute folders to which links may lead; `owner`: (uid, gid) of everything written; `where`: see `Where`;
-    `git`: whether git's own folders may be among them. Else they are refused: git runs programs that theirs names, when
-    somebody only looks around in what was written.
+    `git`: whether git's own folders may be among them. Else they are refused, and so is a folder that is one: git runs
+    programs that theirs names, when somebody only looks around in what was written.
     Raises `BadStream`, whose subclass `TooLarge` says which limit was exceeded; the caller must remove what was
     written.
     """
@@ -138,6 +138,7 @@ class _StreamUnpacking:
         self.entries, self.beneath, self.bounds, self.where, self.git = entries, beneath, bounds, where, git
         self.places = tuple(os.fsencode(place) for place in places)
         self.result = Unpacked()
+        self.roots = set[bytes]()
 
     def run(self) -> Unpacked:
         while (header := self.entries.header()).kind != END:
@@ -151,6 +152,8 @@ class _StreamUnpacking:
             elif goal is not None:
                 self.folder(goal)
         self.entries.close()
+        if not self.git and is_git_folder(self.roots):
+            raise BadStream("its own folder is one of git's (HEAD, objects, refs)")
         self.result.entries += self.beneath.made
         return self.result
 
@@ -170,6 +173,7 @@ class _StreamUnpacking:
         names = checked_names(goal, self.bounds)
         if not self.git and any(name.lower() == b".git" for name in names):
             raise BadStream(f"{shown(goal)} is git's own")
+        self.roots.update(names[:1])
         return names
 
     def folder(self, goal: bytes) -> None:
@@ -200,6 +204,11 @@ class _StreamUnpacking:
         self.result.left_out += 1
         if len(self.result.dropped) < 3:
             self.result.dropped += (shown(header.path),)
+
+
+def is_git_folder(names: set[bytes]) -> bool:
+    """Whether git takes a folder that holds these names for a repository, and follows its settings."""
+    return b"HEAD" in names and ({b"objects", b"refs"} <= names or b"commondir" in names)
 
 
 def checked_names(path: bytes, bounds: StreamBounds) -> Names:

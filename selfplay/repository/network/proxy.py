@@ -28,13 +28,14 @@ log = logging.getLogger(__name__)
 class Proxy:
     """Serves connections of one build. `secrets`: what it adds to requests for an index. `refused`: requested hosts
     that are not allowed; `failed`: allowed hosts that could not be reached, and why. Both hold the first
-    `MOST_KEPT`."""
+    `MOST_KEPT`; `unreached` counts the latter."""
 
     def __init__(self, allowed: Allowed, secrets: Mapping[Address, Secret] | None = None) -> None:
         self.allowed = allowed
         self._secrets = secrets or {}
         self.refused: dict[Address, str] = {}
         self.failed: dict[Address, str] = {}
+        self.unreached = 0
         self._open = 0
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -99,6 +100,7 @@ class Proxy:
         except NotThere as error:
             raise Refused(403, f"this build may not reach it: {error}", address) from error
         except Unreachable as error:
+            self.unreached += 1
             if len(self.failed) < MOST_KEPT:
                 self.failed[address] = str(error)
             raise Refused(502, str(error)) from error

@@ -1,20 +1,17 @@
 """Edits of one source file as values: line ranges and their replacement."""
 
 import ast
-import difflib
 import functools
 import hashlib
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from selfplay.patches.line_diff import opcodes
 from selfplay.patches.lines import split_lines
 from selfplay.python_source import syntax_tree
 
 UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 """What `syntax_tree` raises for a text that this interpreter does not parse."""
-MOST_COMPARED = 1_000_000
-"""The most pairs of equal lines in what differs; with more, all of that is one cut."""
 MOST_LINES, MOST_CHARACTERS, LONGEST_LINE = 1000, 50_000, 1000
 """Limit for a function that is changed. Longer functions were generated, and cost more than in proportion."""
 
@@ -124,25 +121,11 @@ def replaced(number: int, start: int, end: int, text: str, what: str, lines: Seq
 def cuts_between(head: str, merged: str) -> tuple[Cut, ...]:
     """What turns HEAD into `merged`, as cuts of HEAD."""
     before, after = split_lines(head), split_lines(merged)
-    same = in_common(before, after)
-    shorter = min(len(before), len(after)) - same
-    ending = min(in_common(before[::-1], after[::-1]), shorter)
-    old, new = before[same : len(before) - ending], after[same : len(after) - ending]
-    often = Counter(new)
-    if sum(often[line] for line in old) > MOST_COMPARED:
-        return (Cut(same + 1, same + len(old), tuple(line.rstrip("\n") for line in new)),)
-    codes = difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
     return tuple(
-        Cut(same + i + 1, same + j, tuple(line.rstrip("\n") for line in new[k:m]))
-        for tag, i, j, k, m in codes
+        Cut(i + 1, j, tuple(line.rstrip("\n") for line in after[k:m]))
+        for tag, i, j, k, m in opcodes(before, after)
         if tag != "equal"
     )
-
-
-def in_common(one: Sequence[str], other: Sequence[str]) -> int:
-    """The number of lines of two texts, or of letters of two words, that are the same at their beginning."""
-    pairs = enumerate(zip(one, other, strict=False))
-    return next((n for n, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
 def first_line(node: ast.stmt) -> int:

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from selfplay.patches import is_test_file
-from selfplay.scripted.edits.cuts import Cut, first_line, in_common, indent_of
+from selfplay.patches.line_diff import in_common
+from selfplay.scripted.edits.cuts import Cut, first_line, indent_of
 from selfplay.scripted.edits.names import Function, parameters, without_docstring
 from selfplay.scripted.solver.evidence import CodePlace, Evidence, is_stub
 from selfplay.scripted.solver.guards import starts_line

@@ -92,6 +92,17 @@ def test_nothing_of_gits_is_written_unless_asked_for(around: Path, make: Callabl
     assert f"b/{path.decode()}" in listed(around / "target")
 
 
+@pytest.mark.parametrize("names", [(b"HEAD", b"objects/k", b"refs/k"), (b"HEAD", b"commondir")])
+def test_a_folder_that_git_takes_for_its_own_is_refused(around: Path, names: tuple[bytes, ...]) -> None:
+    """A tree that tracks these files is shielded by the `.git` of a clone, and is written here without one. A program
+    that its `config` names ran at the first `git status` in it."""
+    data = b"".join(map(file, (*names, b"config")))
+    with pytest.raises(BadStream, match="one of git's"):
+        unpacked(data + ENDED, around / "target")
+    for part in (data[len(file(names[0])) :], b"".join(file(b"deep/" + name) for name in names)):
+        unpacked(part + ENDED, around / f"target/{len(part)}")
+
+
 @pytest.mark.parametrize("target", [b"x", b"../top", b"..", b"x/y/z", b"l", b"./x", b"/env/bin/python", b"/usr"])
 def test_links_that_stay(around: Path, target: bytes) -> None:
     unpacked(folder(b"a") + link(b"a/l", target) + ENDED, around / "target", places=("/env", "/usr"))

@@ -1,11 +1,13 @@
-"""How much memory reading a shared run may take.
+"""How much memory and time reading a shared run may take.
 
 Each bound on what a run holds (rows, values, bytes of a file) is on one thing; what a command keeps of all of them
-together has no other bound than this one, which the kernel keeps.
+together, or does with each pair of them, has no other bound than these, which the kernel keeps.
 """
 
 import os
 import resource
+import signal
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,6 +21,53 @@ PROGRAM_MIB = 80
 """What our own program takes of `BASE_MIB` before it reads anything."""
 
 
+SECONDS, AGAIN = 60.0, 1.0
+"""Core seconds, and how soon an interrupt comes again that a library swallowed."""
+
+
+class _Late(BaseException):
+    """Beyond the bound of time; nothing that only expects errors catches it."""
+
+
+@contextmanager
+def bounded_reading(runs: Sequence[Path]) -> Iterator[None]:
+    """Limits what this process may allocate, and the core seconds it may take, while it reads these runs, unless this
+    user made them all. For commands that only read and end. Raises `CurriculumError` where more is needed."""
+    with bounded_memory(runs), bounded_time(runs):
+        yield
+
+
+@contextmanager
+def bounded_time(runs: Sequence[Path]) -> Iterator[None]:
+    """The half of `bounded_reading` that is of time."""
+    if _all_own(runs) or threading.current_thread() is not threading.main_thread():  # others get no signals
+        yield
+        return
+
+    def late(*_: object) -> None:
+        raise _Late
+
+    seconds = SECONDS * times()
+    before = signal.signal(signal.SIGPROF, late)
+    signal.setitimer(signal.ITIMER_PROF, seconds, AGAIN)
+    try:
+        yield
+    except _Late:
+        raise CurriculumError(f"{_named(runs)} takes more than {seconds:.0f} s of a core to read", LARGER) from None
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
+
+
+def _all_own(runs: Sequence[Path]) -> bool:
+    """Whether this user made all of these: a run, or a file or bug of it."""
+    return all(any(map(is_own, (path, path.parent, path.parent.parent))) for path in runs)
+
+
+def _named(runs: Sequence[Path]) -> str:
+    return ", ".join(map(str, runs[:3]))
+
+
 @contextmanager
 def bounded_memory(runs: Sequence[Path]) -> Iterator[None]:
     """Limits what this process may allocate while it reads these runs, unless this user made them all. For commands
@@ -26,16 +75,14 @@ def bounded_memory(runs: Sequence[Path]) -> Iterator[None]:
 
     Raises `CurriculumError` where more is needed."""
     room = (BASE_MIB * times() - PROGRAM_MIB) * MIB
-    if all(any(map(is_own, (path, path.parent, path.parent.parent))) for path in runs):  # a run, or a file or bug of it
+    if _all_own(runs):
         yield
         return
     try:
         with limited_memory(room):
             yield
     except MemoryError:
-        raise CurriculumError(
-            f"{', '.join(map(str, runs[:3]))} takes more than {room // MIB} MiB to read", LARGER
-        ) from None
+        raise CurriculumError(f"{_named(runs)} takes more than {room // MIB} MiB to read", LARGER) from None
     except RuntimeError as error:
         if "new thread" not in str(error):
             raise
