@@ -45,6 +45,10 @@ def kill_inside(sandbox: Any) -> None:
     threading.Thread(target=strike).start()
 
 
+def stand_still(sandbox: Any) -> None:
+    """Nothing is killed: the struck command only waits (`awaiting`), as on a machine that stands still."""
+
+
 def meet_limit(sandbox: Any) -> None:
     """As the kernel does, and says, when a sandbox has used up its memory: the agents of today are spared."""
     sandbox.close()
@@ -74,7 +78,7 @@ class Killing:
             self.struck += hit
         if hit:
             self.strike(sandbox)
-        return hit and self.strike is kill_inside
+        return hit and self.strike in (kill_inside, stand_still)
 
 
 def awaiting(command: str | Sequence[str]) -> list[str]:

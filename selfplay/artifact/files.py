@@ -16,7 +16,7 @@ from pathlib import Path
 from selfplay.artifact.reading import MissingError, UntrustedDataError, read_below
 from selfplay.errors import SelfplayError
 from selfplay.formatting import count, shortened
-from selfplay.plain_text import MAX_PATH, decode, encode, safe_relative
+from selfplay.plain_text import MAX_PATH, MOST_NAMES, decode, encode, safe_relative
 
 FILE_NAMES = {
     "test_script": "test_script.sh",
@@ -102,7 +102,8 @@ def parse_test_files(text: str) -> tuple[str, ...]:
         if path != safe_relative(path):
             raise ArtifactError(
                 f"test_files.txt names {path[:200]!r}",
-                f"Paths are relative to the repository root, plain, without '..', at most {MAX_PATH} characters long.",
+                f"Paths are relative to the repository root, plain, without '..', at most {MAX_PATH} characters and"
+                f" {MOST_NAMES} names long.",
             )
         if path in seen:
             raise ArtifactError(f"test_files.txt lists {path!r} more than once")

@@ -5,11 +5,13 @@ import codecs
 import hashlib
 import itertools
 import json
+import os
+import struct
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from selfplay.artifact.decoding import parse_json, text_memory
 from selfplay.artifact.reading import MIB, UntrustedDataError, listed_below, opened_named
@@ -22,6 +24,8 @@ MOST_LINE, MOST_LIST = 16 * MIB, 64 * MIB
 MOST_FILE = 8192 * MIB
 MOST_READ = 600 * MIB
 MOST_GROUP = 256 * MIB
+MOST_FOOTER, FOOTER = MIB, struct.Struct("<I4x")
+"""Bytes of the footer of a Parquet file, and what stands at its end: their number and four letters."""
 ENDINGS = (".jsonl", ".json", ".parquet")
 
 
@@ -66,12 +70,22 @@ def _files(path: Path) -> list[Path]:
         names = listed_below(path)
         found = [path / name for ending in ENDINGS for name in names if name.endswith(ending)]
         found = found or [path / "data" / name for name in listed_below(path, "data") if name.endswith(".parquet")]
-        return [file for file in found if file.is_file()]
+        return [file for file in found if _is_own(file, path)]
     if not path.exists():
         raise ImportRefused(f"{path} does not exist", "Name a file or a folder of this machine: nothing is downloaded.")
     if path.suffix not in ENDINGS:
         raise ImportRefused(f"{path} ends in none of {', '.join(ENDINGS)}", "Save its rows as JSON lines.")
     return [path]
+
+
+def _is_own(file: Path, folder: Path) -> bool:
+    """Whether it is a file of this folder: a link may lead to another, but in the hub's cache to its own blobs. Raises
+    `ImportRefused` for a link elsewhere."""
+    real = folder.resolve()
+    snapshot = (real.parent.name, real.parent.parent.name[:10]) == ("snapshots", "datasets--")
+    if not file.resolve().is_relative_to(real.parent.parent / "blobs" if snapshot and file.is_symlink() else real):
+        raise ImportRefused(f"{file} is a link that leads out of the folder", "Put a copy in its place.")
+    return file.is_file()
 
 
 def _values(file: Path) -> Iterator[tuple[int, Any, str]]:
@@ -121,6 +135,20 @@ def _slots(column: Any) -> int:
     return len(column)
 
 
+def _table(file: Path, stream: IO[bytes]) -> Any:
+    """The table of an open file. Its footer, which is read as a whole, takes 260 times its bytes of memory."""
+    import pyarrow.parquet
+
+    size = stream.seek(0, os.SEEK_END)
+    stream.seek(max(0, size - FOOTER.size))
+    end = stream.read(FOOTER.size)
+    stream.seek(0)
+    if len(end) == FOOTER.size and FOOTER.unpack(end)[0] > MOST_FOOTER:
+        raise ImportRefused(f"{file} has a footer of more than {MOST_FOOTER // MIB} MiB", "Write larger row groups.")
+    with limited_memory(MOST_READ):
+        return pyarrow.parquet.ParquetFile(stream)
+
+
 def _parquet(file: Path) -> Iterator[tuple[int, Any, str]]:
     try:
         import pyarrow
@@ -128,7 +156,7 @@ def _parquet(file: Path) -> Iterator[tuple[int, Any, str]]:
     except ImportError as error:
         raise ImportRefused(f"{file} needs pyarrow to be read", "pip install 'selfplay-swe[parquet]'") from error
     try:
-        with opened_named(file, sys.maxsize) as stream, pyarrow.parquet.ParquetFile(stream) as table:
+        with opened_named(file, sys.maxsize) as stream, _table(file, stream) as table:
             groups = (table.metadata.row_group(number) for number in range(table.metadata.num_row_groups))
             if any(group.total_byte_size > MOST_GROUP for group in groups):
                 raise ImportRefused(f"{file} has larger row groups than {MOST_GROUP // MIB} MiB", "Write smaller ones.")

@@ -9,6 +9,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from selfplay.artifact.decoding import parse_json, typed
 from selfplay.artifact.files import parse_test_files
+from selfplay.artifact.reading import existing_folder
 from selfplay.curriculum.stored_bugs import is_tree
 from selfplay.export.environments import ARCHIVE, ENVIRONMENTS
 from selfplay.export.names import bug_id_of
@@ -115,8 +116,9 @@ def _statement(text: str) -> str:
 
 
 def _archive(beside: Path, key: str) -> Path:
-    path = beside / ENVIRONMENTS / key / ARCHIVE
-    if path.is_symlink() or not path.is_file():
+    folder = existing_folder(beside, ENVIRONMENTS, key)
+    path = (folder or beside) / ARCHIVE
+    if folder is None or path.is_symlink() or not path.is_file():
         raise ImportRefused(f"{ENVIRONMENTS}/{key}/{ARCHIVE} is not beside the rows")
     return path
 

@@ -17,7 +17,7 @@ from selfplay.oracle import layers
 from selfplay.oracle.assurance import Weak
 from selfplay.oracle.behaviour.compare import look
 from selfplay.oracle.calibration import Calibration
-from selfplay.oracle.errors import PredictionError
+from selfplay.oracle.errors import OracleError, PredictionError
 from selfplay.oracle.grades import Grade, settled, stopped_by, with_layer
 from selfplay.oracle.layers import Layer
 from selfplay.oracle.new_code.judge import NewCode
@@ -27,7 +27,7 @@ from selfplay.oracle.rewriting.rename_secrets import renewed
 from selfplay.oracle.safely import safely
 from selfplay.oracle.screening.screen import Submission, nothing_left, refused_inside, submission
 from selfplay.oracle.task import Oracle, Task
-from selfplay.oracle.trial import Trial, TrialOrder, patiently, run_trial
+from selfplay.oracle.trial import OF_BUG, Trial, TrialOrder, patiently, run_trial
 from selfplay.sandbox import Backend, Limits
 from selfplay.workbench.files import TestFile
 
@@ -222,7 +222,10 @@ def _refused(refused: Refusal, found: Submission) -> Grade:
 
 
 def _broken(trial: Trial) -> Refusal | None:
-    """Why a run gave no outcomes; None for a run that did."""
+    """Why a run gave no outcomes; None for a run that did. Raises `OracleError` where the bug's own diffs do not apply:
+    that says nothing about a prediction."""
+    if trial.failed_at == "apply" and trial.error.startswith(OF_BUG):
+        raise OracleError(f"the bug cannot be graded: {trial.error}", "Run `selfplay validate` on it.")
     if trial.timed_out:
         return Refusal("timeout", f"the tests did not end within {trial.seconds:.0f} s")
     return Refusal(_FAILED_AT[trial.failed_at], trial.error) if trial.failed_at else None

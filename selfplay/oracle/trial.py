@@ -26,6 +26,10 @@ MOST_RECORD, MOST_FIELDS = 64 * 1024, 100
 _WITNESS_SOURCES = ("selfplay_hook.py", "selfplay_witness.py")
 
 
+OF_BUG = "a diff of the bug"
+"""What errors call a diff that is not the prediction."""
+
+
 @dataclass(frozen=True)
 class Trial(Run):
     """The result of one run, and the witness's signed record.
@@ -71,7 +75,7 @@ class TrialOrder:
     @property
     def names(self) -> dict[str, str]:
         """Diff -> its name in the error if it does not apply."""
-        return {diff: "the prediction" if diff == self.diffs[-1] else "a diff of the bug" for diff in self.diffs}
+        return {diff: "the prediction" if diff == self.diffs[-1] else OF_BUG for diff in self.diffs}
 
 
 def patiently(run: Callable[[TrialOrder], Trial], order: TrialOrder, most: float) -> Trial:

@@ -17,6 +17,12 @@ class ProgramKilled(SandboxLost):
     """A program of ours, which kills nothing itself, was killed in a sandbox; the sandbox is then unusable."""
 
 
+def starved(timed_out: bool, cpu_seconds: float, limit: float) -> bool:
+    """Whether a command met its limit by the clock and hardly used a core: it waited, and on a machine that stands
+    still so does every command."""
+    return timed_out and cpu_seconds < limit / 4
+
+
 def unless_killed(done: Completed, program: str) -> Completed:
     """Return `done`, the result of one of our programs. Raises `ProgramKilled` if it was killed; its cause is a limit
     where the kernel says so, as when what ran before left shared memory behind, which belongs to no process."""

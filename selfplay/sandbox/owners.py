@@ -18,8 +18,10 @@ PREFIX = "selfplay-"
 
 @functools.cache
 def namespace() -> str:
-    """The pid namespace of this process: in another namespace, the same number is another process."""
-    return Path("/proc/self/ns/pid").readlink().name.strip("pid:[]")
+    """The pid namespace of this process: in another namespace, the same number is another process. With a name of this
+    machine since it was started: several may share a folder, and on all of them the first namespace has one number."""
+    booted = Path("/proc/sys/kernel/random/boot_id").read_text()[:8]
+    return Path("/proc/self/ns/pid").readlink().name.strip("pid:[]") + booted
 
 
 def identity(pid: int) -> str:

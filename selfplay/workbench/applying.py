@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 from selfplay.plain_text import encode
 from selfplay.sandbox import Completed, Sandbox, SandboxError, SandboxGone
-from selfplay.sandbox.kill_detection import unless_killed
+from selfplay.sandbox.kill_detection import ProgramKilled, starved, unless_killed
 
 APPLY_SECONDS = 60.0
 GIT_ENV = {
@@ -50,7 +50,10 @@ def prepare(sandbox: Sandbox, command: list[str], stdin: bytes = b"") -> Complet
     `SandboxLost`."""
     try:
         env = {**GIT_ENV, **sandbox.own_env}
-        return unless_killed(sandbox.run(command, timeout=APPLY_SECONDS, stdin=stdin, env=env), command[0])
+        done = unless_killed(sandbox.run(command, timeout=APPLY_SECONDS, stdin=stdin, env=env), command[0])
+        if starved(done.timed_out, done.cpu_seconds, APPLY_SECONDS):
+            raise ProgramKilled(f"{command[0]} did not get a core within {APPLY_SECONDS:.0f} s")
+        return done
     except SandboxGone:
         raise
     except SandboxError as error:

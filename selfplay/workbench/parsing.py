@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from selfplay.plain_text import encode
 from selfplay.sandbox import WORKDIR, Backend, Limits, SandboxError, SandboxGone, World
+from selfplay.sandbox.kill_detection import starved
 from selfplay.untrusted_json import AnswerError, json_value
 from selfplay.workbench.result import Outcome
 
@@ -35,6 +36,8 @@ def parse_log(backend: Backend, world: World, limits: Limits, parser: str, log: 
             raise ParserError(f"test_parser.py cannot be run: {error.message}") from error
     if done.was_killed:
         raise ParserKilled("test_parser.py was killed")
+    if starved(done.timed_out, done.cpu_seconds, PARSER_SECONDS):
+        raise ParserKilled(f"test_parser.py did not get a core within {PARSER_SECONDS:g} s")
     if done.timed_out:
         raise ParserError(f"test_parser.py did not end within {PARSER_SECONDS:g} s")
     if done.exit_code != 0:

@@ -23,7 +23,7 @@ from selfplay.patches import PatchError, touched_paths
 from selfplay.plain_text import encode
 from selfplay.repository.suites.pytest_suite import failure_messages
 from selfplay.sandbox import Backend, Cause, Limits, Mount, Sandbox, SandboxError, SandboxGone, SandboxLost, World
-from selfplay.sandbox.kill_detection import PAUSES, ProgramKilled, refuse_dangerous_place
+from selfplay.sandbox.kill_detection import PAUSES, ProgramKilled, refuse_dangerous_place, starved
 from selfplay.sandbox.owners import scratch
 from selfplay.sandbox.protocol import KILLED
 from selfplay.workbench.applying import DoesNotApply, apply_diffs
@@ -105,9 +105,10 @@ class _Doubtful(Exception):
 def run_tests(backend: Backend, request: RunRequest) -> Run:
     """Run a request in a fresh sandbox, and parse its log in another one after the first is closed.
 
-    A limit that is exceeded twice counts as the request's fault. A kill without a limit may come from outside: it
-    counts if it happens at every try while an idle program survives as long beside it. Raises `SandboxError` when no
-    sandbox is available or it is lost; errors of diffs, tests or parser are reported in the `Run`."""
+    A limit that is exceeded twice counts as the request's fault, and so does time that a script waited out. A kill
+    without a limit may come from outside: it counts if it happens at every try while an idle program survives as long
+    beside it. Raises `SandboxError` when no sandbox is available or it is lost; errors of diffs, tests or parser are
+    reported in the `Run`."""
     limits = 0
     for tries, pause in enumerate(PAUSES, 1):
         time.sleep(pause)
@@ -146,6 +147,8 @@ def _parsed(backend: Backend, request: RunRequest, run: Run) -> Run:
         run = replace(run, failed_at="parser", error=str(error))
     if run.killed_for_memory or (run.exit_code in KILLED and not run.timed_out):
         raise _Doubtful(run, killed=not run.over_memory)
+    if starved(run.timed_out, run.cpu_seconds, request.seconds):
+        raise _Doubtful(run)
     return run
 
 

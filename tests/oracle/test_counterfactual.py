@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import hand_made
@@ -51,6 +52,19 @@ def test_an_honest_fix_fails_again_with_the_bug_planted_back(
     grade = graded(backend, worlds["c"], oracle, reverse(hand_made.artifact("c").bug_inject))
     assert grade.resolved, grade
     assert said(grade) == ("passed", "F2P tests fail with the bug planted back") and grade.runs == 2
+
+
+def test_a_bug_that_does_not_apply_is_no_prediction_s_fault(
+    backend: Backend, worlds: dict[str, World], oracle: Oracle
+) -> None:
+    """A shared bug whose context was changed was booked as a loss of whoever repaired it."""
+    made = hand_made.artifact("c")
+    known = calibrate(backend, Task(worlds["c"], made), oracle)
+    context = next(line for line in made.bug_inject.split("\n") if line.startswith(" ") and line.strip())
+    broken = replace(made, bug_inject=made.bug_inject.replace(context, " nothing like it", 1))
+    grader = Grader(Task(worlds["c"], broken), oracle, Limits(), known)
+    grade = grader.grade(backend, reverse(made.bug_inject))
+    assert grade.reason == "cannot-be-graded" and "a diff of the bug does not apply" in grade.detail
 
 
 @pytest.mark.slow

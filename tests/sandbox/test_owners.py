@@ -62,6 +62,17 @@ def left_behind(parent: Path, number: int) -> Path:
     return folder
 
 
+def test_what_another_machine_left_in_a_shared_folder_is_not_ours_to_judge(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first pid namespace has the same number on every machine, and the process is none here."""
+    left_behind(tmp_path, 0)
+    (mine,) = owners.left_in(tmp_path)
+    own = owners.namespace()
+    monkeypatch.setattr(owners, "namespace", lambda: f"{own[:-8]}{'0' * 8}")
+    assert not list(owners.left_in(tmp_path)) and mine.name.split(".")[1] == own
+
+
 def test_a_sweep_goes_on_after_a_folder_it_cannot_delete(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folders = [left_behind(tmp_path, number) for number in range(3)]
     deep(folders[0] / "deep", 1_200)

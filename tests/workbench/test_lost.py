@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import hand_made
 import pytest
-from killing import Killing, kill_agent, kill_inside, meet_limit, running
+from killing import Killing, kill_agent, kill_inside, meet_limit, running, stand_still
 
 from selfplay.artifact import Artifact
 from selfplay.sandbox import MIB, Backend, Limits, SandboxLost, World
 from selfplay.sandbox.kill_detection import PAUSES
-from selfplay.workbench import RunCache, Workbench
+from selfplay.workbench import RunCache, Workbench, applying, parsing
 from selfplay.workbench.running import LIMITS
 
 PLACES = ["git', 'apply", "test_script.sh", "test_parser.py", "restore"]
@@ -57,6 +57,30 @@ def test_a_limit_is_believed_when_it_is_met_again(
     assert run.failed_at == (step if times == 2 else None)
     assert "more than its memory" in run.error if times == 2 else not run.error
     assert bench.meter.runs == (0 if run.failed_at == "apply" else 2)  # both tries are paid for
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("place", ["git', 'apply", "test_parser.py"])
+def test_a_program_that_stood_still_is_run_again(
+    backend: Backend, worlds: dict[str, World], monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    """Its limit is by the clock: a machine that stood still for that long made a genuine bug invalid."""
+    monkeypatch.setattr(parsing, "PARSER_SECONDS", 1.0)
+    monkeypatch.setattr(applying, "APPLY_SECONDS", 1.0)
+    artifact = hand_made.artifact("python")
+    run = run_of(Killing(backend, running(place), stand_still), worlds["python"], artifact).run((artifact.bug_inject,))
+    assert run.failed_at is None and run.failed
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("script", "runs"), [("sleep 60", 2), ("while :; do :; done", 1)])
+def test_a_script_that_only_waited_is_run_once_more(
+    backend: Backend, worlds: dict[str, World], script: str, runs: int
+) -> None:
+    bench = Workbench(
+        backend, worlds["python"], replace(hand_made.artifact("python"), test_script=script), time_limit=2
+    )
+    assert bench.run().timed_out and bench.meter.runs == runs
 
 
 def test_a_limit_and_then_a_kill_is_no_verdict(backend: Backend, worlds: dict[str, World]) -> None:

@@ -10,7 +10,7 @@ import os
 import socket
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -32,6 +32,7 @@ from selfplay.sandbox.owners import scratch
 SOCKET, FORWARDER = "/build/egress.sock", "/build/egress.py"
 HELP = "an engine on another machine cannot, and gVisor only with `--host-uds=open`"
 SECONDS = 20.0
+SO_PASSRIGHTS = 83
 """Seconds for testing the access, and for ending it."""
 
 
@@ -172,6 +173,8 @@ def serving(proxy: Proxy, place: Path, owner: tuple[int, int]) -> Iterator[Proxy
 def _listener(place: Path, owner: tuple[int, int]) -> socket.socket:
     """A listening unix socket. Its folder is named by a descriptor, because a socket's path may have only 107 bytes."""
     listener = socket.socket(socket.AF_UNIX)
+    with suppress(OSError):  # Linux 6.16; of a descriptor that a build sends, we would have to wait for the end
+        listener.setsockopt(socket.SOL_SOCKET, SO_PASSRIGHTS, 0)
     folder = os.open(place.parent, os.O_PATH | os.O_DIRECTORY)
     try:
         listener.bind(f"/proc/self/fd/{folder}/{place.name}")
