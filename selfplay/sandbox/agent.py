@@ -36,11 +36,7 @@ LONGEST_WAIT = 3600.0
 SHORT_WAIT = 0.005
 REQUESTS, ANSWERS = 0, 1
 PR_SET_DUMPABLE = 4
-NO_CORE = 1
-"""Bytes of a core dump: too few for any, and the one value with which the kernel starts no handler (`core_pattern` with
-a pipe), which would be a program of the host's root."""
 FEW = {resource.RLIMIT_SIGPENDING: 1024, resource.RLIMIT_MSGQUEUE: 1 << 18, resource.RLIMIT_MEMLOCK: 1 << 20}
-FEW[resource.RLIMIT_CORE] = NO_CORE
 """Resources that the kernel counts for all processes of a user: pending signals (including timers), bytes of message
 queues, locked memory. Each sandbox gets little, because several may share a user."""
 

@@ -38,6 +38,8 @@ FILES = {
 PRESSURE = "/proc/pressure"
 """Of the whole machine, and anyone may write there: each close of such a file waits for the kernel, so that processes
 with thousands of them take a minute to end, whatever kills them."""
+LOCKS = "/proc/locks"
+"""Lists the whole machine's, and while it is read no file lock goes on anywhere."""
 NAMESPACES = ("--unshare-user", "--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts")
 HARDENING = (
     *("--disable-userns", "--die-with-parent", "--new-session", "--clearenv", "--as-pid-1", "--cap-drop", "ALL"),
@@ -129,6 +131,8 @@ def read_only_system(programs: Programs) -> list[str]:
     line += ["--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys"]
     if Path(PRESSURE).is_dir():
         line += ["--size", "4096", "--tmpfs", PRESSURE, "--remount-ro", PRESSURE]
+    if Path(LOCKS).exists():
+        line += ["--ro-bind", "/dev/null", LOCKS]
     return [*line, "--dev", "/dev"]
 
 

@@ -21,6 +21,7 @@ import gc
 import json
 import os
 import platform
+import resource
 import select
 import signal
 import socket
@@ -42,6 +43,9 @@ MNT_DETACH = 2
 PER_USER = {"max_inotify_instances": b"32", "max_inotify_watches": b"8192"}
 """What one sandbox of an ordinary user may use of resources that the kernel counts per user: a user namespace can have
 less than the user."""
+NO_CORE = 1
+"""Bytes of a core dump: too few for any, and the one value with which the kernel starts no handler (`core_pattern` with
+a pipe), which would be a program of the host's root. Set before the filter, which lets nobody change it."""
 SEALS = fcntl.F_SEAL_WRITE | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_SEAL
 PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
 
@@ -223,6 +227,8 @@ def main() -> None:
         return
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the supervisor handles Ctrl-C
     signal.signal(signal.SIGCHLD, reap)
+    if resource.getrlimit(resource.RLIMIT_CORE)[1] != 0:
+        resource.setrlimit(resource.RLIMIT_CORE, (NO_CORE, NO_CORE))
     system, _ = receive(requests)
     agent, seccomp = (filled(name, bytes.fromhex(system[name])) for name in ("agent", "seccomp"))
     try:

@@ -16,6 +16,9 @@ from sums that the kernel keeps for the whole machine (compiled filters, `fs.aio
 Leases and the old kind of watching folders are refused: a lease on a file that sandboxes share makes every open of it
 wait, here and on the host, for 45 s.
 
+Nobody changes the limit of core dumps: at 1 the kernel starts no handler of the host's (a program of its root), at 0 it
+does. Who lowers it is told that this was done.
+
 Sockets are allowed by family, not denied: vsock, for example, is not confined by a network namespace and reaches a
 hypervisor; and what waits in a netlink socket is charged to no group, so that one sandbox could fill the machine's
 memory. Programs that list the network's interfaces fail for that reason. So could huge pages, which belong to a pool of
@@ -35,7 +38,9 @@ LOAD, JUMP_EQUAL, JUMP_SET, JUMP_AT_LEAST, RETURN = 0x20, 0x15, 0x45, 0x35, 0x06
 ALLOW, KILL, ERRNO = 0x7FFF0000, 0x80000000, 0x00050000
 NUMBER, ARCHITECTURE, ARGUMENTS = 0, 4, (16, 24, 32, 40)  # offsets in struct seccomp_data, little endian
 NAMESPACE_FLAGS = 0x7E020080  # CLONE_NEW{NS,CGROUP,UTS,IPC,USER,PID,NET,TIME}
-TERMINAL_INPUT = (0x5412, 0x541C)  # TIOCSTI and TIOCLINUX can type into the user's terminal
+TERMINAL_INPUT = (0x5412, 0x541C, 0x5423)
+"""TIOCSTI and TIOCLINUX can type into the user's terminal; TIOCSETD makes the host load a module."""
+RLIMIT_CORE = 4
 PR_SET_SECCOMP = 22
 OTHERS_OPENS = (1024, 1026)  # F_SETLEASE and F_NOTIFY, of fcntl
 MAP_HUGETLB, MFD_HUGETLB, SHM_HUGETLB = 0x40000, 4, 0o4000
@@ -67,6 +72,7 @@ RULES = {
     "socketpair": ArgumentRule(0, only=FAMILIES, error=errno.EAFNOSUPPORT),
     "ioctl": ArgumentRule(1, never=TERMINAL_INPUT),
     "fcntl": ArgumentRule(1, never=OTHERS_OPENS),
+    "setrlimit": ArgumentRule(0, never=(RLIMIT_CORE,), error=0),
     "setsockopt": ArgumentRule(2, never=SOCKET_PROGRAMS, level=SOL_SOCKET),
     "clone": ArgumentRule(0, no_bit_of=NAMESPACE_FLAGS),
     "mmap": ArgumentRule(3, no_bit_of=MAP_HUGETLB, error=errno.ENOMEM),
@@ -151,6 +157,25 @@ def by_rule(rule: ArgumentRule) -> list[bytes]:
     ]
 
 
+def own_limits() -> list[bytes]:
+    """Only the limits of the calling process: those of pid 1 are set once, from outside. A new one (the third argument)
+    of core dumps is ignored."""
+    return [
+        instruction(LOAD, ARGUMENTS[0]),
+        instruction(JUMP_EQUAL, 0, 1, 0),
+        refuse(errno.EPERM),
+        instruction(LOAD, ARGUMENTS[1]),
+        instruction(JUMP_EQUAL, RLIMIT_CORE, 1, 0),
+        instruction(RETURN, ALLOW),
+        instruction(LOAD, ARGUMENTS[2]),
+        instruction(JUMP_EQUAL, 0, 0, 2),
+        instruction(LOAD, ARGUMENTS[2] + 4),
+        instruction(JUMP_EQUAL, 0, 1, 0),
+        refuse(0),
+        instruction(RETURN, ALLOW),
+    ]
+
+
 def known(machine: str) -> str:
     """Return `machine`. Raises `IsolationUnavailable` if the numbers of its system calls are not known."""
     if machine not in AUDIT:
@@ -174,8 +199,7 @@ def program(machine_name: str | None = None) -> bytes:
         refuse(errno.ENOSYS),
         *on_call(call["clone3"], [refuse(errno.ENOSYS)]),
         *on_call(call["prctl"], if_argument(ARGUMENTS[0], (PR_SET_SECCOMP,), errno.EPERM)),
-        # Only the limits of the calling process: those of pid 1 are set once, from outside.
-        *on_call(call["prlimit64"], unless_argument(ARGUMENTS[0], (0,), errno.EPERM)),
+        *on_call(call["prlimit64"], own_limits()),
         *on_call(call["setpriority"], unless_agent(PRIO_USER)),
         *on_call(call["ioprio_set"], only_oneself(IOPRIO_WHO_USER)),
     ]

@@ -24,6 +24,7 @@ sched_setparam     142 118
 sched_setscheduler 144 119
 setpriority        141 140
 socket      41 198
+setrlimit  160 164
 setsockopt  54 208
 shmget      29 194
 socketpair  53 199

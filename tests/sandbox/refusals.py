@@ -163,6 +163,8 @@ def traps(sandbox: Sandbox) -> str:
 def core_dumps(sandbox: Sandbox) -> str:
     done = sandbox.run("ulimit -c unlimited; sh -c 'kill -SEGV $$'; ls -A", timeout=10)
     assert done.stdout == b""
+    lowered = sandbox.run("ulimit -c 0; ulimit -c -H; ulimit -c", timeout=10).stdout.split()
+    assert set(lowered) <= {b"0", b"1"} and sandbox.run("ulimit -c", timeout=10).stdout != b"unlimited\n"
     return "none is written"
 
 

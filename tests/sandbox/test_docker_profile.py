@@ -126,7 +126,7 @@ def found(docker: DockerBackend, debian: str) -> dict[str, str]:
     call = system_calls.numbers(system_calls.INSPECTED, machine)
     harmless = ("io_setup", "io_uring_setup", "ptrace", "keyctl", "add_key", "userfaultfd", "bpf", "kcmp")
     numbers = {name: system_calls.numbers(system_calls.DENIED, machine)[name] for name in harmless}
-    limits = (resource.RLIMIT_NOFILE, resource.RLIMIT_FSIZE, *agent.FEW)
+    limits = (resource.RLIMIT_NOFILE, resource.RLIMIT_FSIZE, resource.RLIMIT_CORE, *agent.FEW)
     known = f"NUMBERS, LIMITS, SOCKET, IOCTL = {numbers}, {limits}, {call['socket']}, {call['ioctl']}\n"
     backend = of_its_own_agent(docker, "selfplay-test-no-filter", known + WITHOUT_A_FILTER)
     with contextlib.closing(backend), backend.open(World(), SMALL) as sandbox:
@@ -150,7 +150,12 @@ def test_an_image_s_own_python_cannot_go_without_filter_and_limits(found: dict[s
             assert (found[name] == "EPERM") == (refused or name == "socket 17"), name  # packets: no capability
     assert found["socket upper"] == found["ioctl upper"] == "EPERM"
     uid = os.getuid() if os.getuid() else 1
-    wanted = {resource.RLIMIT_NOFILE: descriptors(uid), resource.RLIMIT_FSIZE: SMALL.disk_bytes} | agent.FEW
+    wanted = {
+        resource.RLIMIT_NOFILE: descriptors(uid),
+        resource.RLIMIT_FSIZE: SMALL.disk_bytes,
+        resource.RLIMIT_CORE: 1,
+    }
+    wanted |= agent.FEW
     assert {what: found[f"limit {what}"] for what in wanted} == {
         what: str((most, most)) for what, most in wanted.items()
     }

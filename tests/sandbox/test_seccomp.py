@@ -9,7 +9,7 @@ import pytest
 from selfplay.sandbox import system_calls
 from selfplay.sandbox.seccomp import program
 
-ALLOW, EPERM, ENOMEM, ENOSYS, EAFNOSUPPORT, KILLED = "allow", 1, 12, 38, 97, "killed"
+ALLOW, PRETENDED, EPERM, ENOMEM, ENOSYS, EAFNOSUPPORT, KILLED = "allow", 0, 1, 12, 38, 97, "killed"
 AUDIT = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 
 
@@ -38,7 +38,7 @@ X86_64 = """
     kexec_load=246 init_module=175 io_uring_setup=425 move_mount=429 futex=202 open_by_handle_at=304 pidfd_open=434
     wait4=61 mmap=9 socketpair=53 setpriority=141 ioprio_set=251 sched_setaffinity=203 sched_setattr=314
     sched_setparam=142 sched_setscheduler=144 io_setup=206 setsockopt=54
-    seccomp=317 prctl=157 memfd_create=319 shmget=29
+    seccomp=317 prctl=157 memfd_create=319 shmget=29 setrlimit=160
 """
 AARCH64 = """
     read=63 write=64 execve=221 openat=56 ioctl=29 socket=198 clone=220 clone3=435 ptrace=117 mount=40 unshare=97
@@ -46,7 +46,7 @@ AARCH64 = """
     kexec_load=104 init_module=105 io_uring_setup=425 move_mount=429 futex=98 open_by_handle_at=265 pidfd_open=434
     wait4=260 mmap=222 socketpair=199 setpriority=140 ioprio_set=30 sched_setaffinity=122 sched_setattr=274
     sched_setparam=118 sched_setscheduler=119 io_setup=0 setsockopt=208
-    seccomp=277 prctl=167 fcntl=25 memfd_create=279 shmget=194
+    seccomp=277 prctl=167 fcntl=25 memfd_create=279 shmget=194 setrlimit=164
 """
 NUMBERS = {
     machine: {name: int(number) for name, number in (entry.split("=") for entry in table.split())}
@@ -77,6 +77,10 @@ def test_calls_by_argument(machine: str) -> None:
     families = {family for family in range(64) if decide(machine, numbers["socket"], family, 1) == ALLOW}
     assert families == {1, 2, 10}  # unix, inet, inet6
     assert decide(machine, numbers["socket"], 40, 1) == EAFNOSUPPORT  # vsock
+    core, files, given = 4, 7, (0x7F0000001000, 1 << 40, 1)
+    assert [decide(machine, numbers["setrlimit"], what, given[0]) for what in (files, core)] == [ALLOW, PRETENDED]
+    assert {decide(machine, numbers["prlimit64"], 0, core, new) for new in given} == {PRETENDED}
+    assert [decide(machine, numbers["prlimit64"], 0, *rest) for rest in ((core, 0), (files, given[0]))] == [ALLOW] * 2
     for name, before, usual, huge in HUGE:
         ends = [decide(machine, numbers[name], *before, flags) for flags in (usual, usual | huge)]
         assert ends == [ALLOW, ENOMEM]
@@ -86,8 +90,8 @@ def test_calls_by_argument(machine: str) -> None:
     assert [decide(machine, numbers["clone"], flags) for flags in (fork, thread)] == [ALLOW, ALLOW]
     for flag in (0x20000, 0x2000000, 0x4000000, 0x8000000, 0x10000000, 0x20000000, 0x40000000, 0x80):
         assert decide(machine, numbers["clone"], fork | flag) == EPERM
-    requests = (0x5401, 0x5412, 0x541C)  # TCGETS, TIOCSTI, TIOCLINUX
-    assert [decide(machine, numbers["ioctl"], 0, request) for request in requests] == [ALLOW, EPERM, EPERM]
+    requests = (0x5401, 0x5412, 0x541C, 0x5423)  # TCGETS, TIOCSTI, TIOCLINUX, TIOCSETD
+    assert [decide(machine, numbers["ioctl"], 0, request) for request in requests] == [ALLOW, *[EPERM] * 3]
     assert [decide(machine, numbers["prctl"], option) for option in (4, 22, 38)] == [ALLOW, EPERM, ALLOW]
     attached = {(level, option) for level in (0, 1, 6, 41) for option in range(80)
                 if decide(machine, numbers["setsockopt"], 3, level, option) == EPERM}  # fmt: skip

@@ -26,7 +26,7 @@ removexattr rename renameat renameat2 restart_syscall rmdir rseq rt_sigaction rt
 rt_sigqueueinfo rt_sigreturn rt_sigsuspend rt_sigtimedwait rt_tgsigqueueinfo sched_get_priority_max
 sched_get_priority_min sched_getaffinity sched_getattr sched_getparam sched_getscheduler sched_rr_get_interval
 sched_yield select semctl semget semop semtimedop sendfile sendmmsg sendmsg sendto set_robust_list set_thread_area
-set_tid_address setfsgid setfsuid setgid setgroups setitimer setpgid setregid setresgid setresuid setreuid setrlimit
+set_tid_address setfsgid setfsuid setgid setgroups setitimer setpgid setregid setresgid setresuid setreuid
 setsid setuid setxattr shmat shmctl shmdt shutdown sigaltstack signalfd signalfd4 splice stat statfs statx
 symlink symlinkat sync sync_file_range syncfs sysinfo tee tgkill time timer_create timer_delete timer_getoverrun
 timer_gettime timer_settime timerfd_create timerfd_gettime timerfd_settime times tkill truncate umask uname unlink

@@ -28,7 +28,7 @@ HOSTS = Mount(Path(__file__).with_name("hosts.txt"), "/etc/hosts")
 STICKY = ("/tmp", "/dev/shm")
 MASKED = (
     *("/sys", "/proc/acpi", "/proc/asound", "/proc/interrupts", "/proc/kcore", "/proc/keys", "/proc/latency_stats"),
-    *("/proc/pressure", "/proc/sched_debug", "/proc/scsi", "/proc/timer_list", "/proc/timer_stats"),
+    *("/proc/locks", "/proc/pressure", "/proc/sched_debug", "/proc/scsi", "/proc/timer_list", "/proc/timer_stats"),
 )
 """Paths that the engine hides by default, and all of `/sys`, which describes the host; bubblewrap does not show it
 either."""

@@ -15,6 +15,7 @@ from typing import Any
 
 from selfplay.sandbox import agent, seccomp
 from selfplay.sandbox.docker.allowed_calls import ALLOWED, DEFAULT_PERSONALITIES
+from selfplay.sandbox.launcher import NO_CORE
 from selfplay.sandbox.seccomp import ArgumentRule
 
 ARCHITECTURES = {"x86_64": ["SCMP_ARCH_X86_64", "SCMP_ARCH_X32"], "aarch64": ["SCMP_ARCH_AARCH64"]}
@@ -25,7 +26,6 @@ BITS, WHOLE = 32, 0xFFFFFFFF
 NO_PRIVILEGES = "no-new-privileges"
 PERSONALITY = ArgumentRule(0, only=DEFAULT_PERSONALITIES)
 ULIMITS = {
-    resource.RLIMIT_CORE: "core",
     resource.RLIMIT_SIGPENDING: "sigpending",
     resource.RLIMIT_MSGQUEUE: "msgqueue",
     resource.RLIMIT_MEMLOCK: "memlock",
@@ -78,4 +78,5 @@ def beside(values: tuple[int, ...], prefix: int = 0, width: int = BITS) -> Itera
 
 def ulimits(largest_file: int, descriptors: int) -> dict[str, int]:
     """Name of a limit -> its value, as the agent sets them too."""
-    return {"nofile": descriptors, "fsize": largest_file} | {name: agent.FEW[what] for what, name in ULIMITS.items()}
+    fixed = {"nofile": descriptors, "fsize": largest_file, "core": NO_CORE}
+    return fixed | {name: agent.FEW[what] for what, name in ULIMITS.items()}
