@@ -10,7 +10,7 @@ from pathlib import Path
 
 from selfplay.sandbox import messages
 from selfplay.sandbox.launcher import AGENT_FD, FIXED, SECCOMP_FD, SHELF
-from selfplay.sandbox.programs import Programs
+from selfplay.sandbox.programs import Programs, python_folders
 from selfplay.sandbox.protocol import WORKDIR, Limits, SandboxError, World
 
 HOME = "/home/sandbox"
@@ -71,8 +71,7 @@ def system_part(programs: Programs) -> dict[str, dict[str, str]]:
     binds = {str(path): str(path) for path in (*shown, Path("/proc"), Path("/dev"))}
     binds |= {name: name for name in BOUND if Path(name).is_dir()}
     binds |= {FIXED + place: str(source) for place, source in programs.bwrap_files.items()}
-    if programs.python_prefix is not None:
-        binds[f"{FIXED}/python"] = str(programs.python_prefix)
+    binds |= {f"{FIXED}/python/{place.name}": str(place) for place in python_folders(programs.python_prefix)}
     copies = {name: str(Path(name).resolve()) for name in COPIED if Path(name).is_file()}
     links = {str(path): str(path.readlink()) for path in roots if path.is_symlink()}
     return {"binds": binds, "copies": copies, "files": FILES, "links": links}
@@ -126,8 +125,8 @@ def read_only_system(programs: Programs) -> list[str]:
             line += ["--symlink", str(path.readlink()), str(path)]
         elif path.is_dir():
             line += ["--ro-bind", str(path), str(path)]
-    if programs.python_prefix is not None:
-        line += ["--ro-bind", f"{FIXED}/python", str(programs.python_prefix)]
+    for place in python_folders(programs.python_prefix):
+        line += ["--ro-bind", f"{FIXED}/python/{place.name}", str(place)]
     line += ["--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys"]
     if Path(PRESSURE).is_dir():
         line += ["--size", "4096", "--tmpfs", PRESSURE, "--remount-ro", PRESSURE]

@@ -44,8 +44,7 @@ PER_USER = {"max_inotify_instances": b"32", "max_inotify_watches": b"8192"}
 """What one sandbox of an ordinary user may use of resources that the kernel counts per user: a user namespace can have
 less than the user."""
 NO_CORE = 1
-"""Bytes of a core dump: too few for any, and the one value with which the kernel starts no handler (`core_pattern` with
-a pipe), which would be a program of the host's root. Set before the filter, which lets nobody change it."""
+"""Bytes of a core dump: too few, and the one value with which the kernel starts no handler, a program of its root's."""
 SEALS = fcntl.F_SEAL_WRITE | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_SEAL
 PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
 

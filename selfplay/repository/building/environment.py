@@ -25,6 +25,7 @@ from selfplay.repository.cache import give
 from selfplay.repository.network.indexes import for_sandbox
 from selfplay.sandbox import WORKDIR, Backend, Mount, World
 from selfplay.sandbox.machine import fitting
+from selfplay.sandbox.programs import python_folders
 
 if TYPE_CHECKING:
     from selfplay.repository.network.egress import Egress
@@ -118,9 +119,8 @@ def _tools(request: BuildRequest) -> tuple[Mount, ...]:
 
 
 def python_mounts(interpreter: Interpreter) -> tuple[Mount, ...]:
-    """The mounts that this interpreter needs in a sandbox."""
-    prefix = interpreter.prefix
-    return (Mount(prefix, str(prefix)),) if prefix else ()
+    """The mounts that this interpreter needs in a sandbox: not all of its folder, which may be the user's home."""
+    return tuple(Mount(place, str(place)) for place in python_folders(interpreter.prefix))
 
 
 def _link_places(request: BuildRequest) -> tuple[str, ...]:

@@ -33,7 +33,8 @@ INSIDE = re.compile(r"(?:/[\w.+-]{1,100}){1,20}", re.ASCII)
 
 @dataclass(frozen=True)
 class Interpreter:
-    """`prefix` is None for a Python under /usr, else the folder to mount into sandboxes at the same path."""
+    """`prefix` is None for a Python under /usr, else its folder, of which a part is shown in sandboxes at the same
+    path."""
 
     version: str
     executable: Path

@@ -1,0 +1,19 @@
+"""What a sandbox is shown of a Python that is not the system's."""
+
+from pathlib import Path
+
+from selfplay.repository.building.environment import python_mounts
+from selfplay.repository.building.interpreters import Interpreter
+from selfplay.sandbox import Backend, World
+
+
+def test_of_a_python_in_the_home_its_own_folders_are_shown_alone(backend: Backend, tmp_path: Path) -> None:
+    """A repository chooses its Python (`requires-python`), and its `setup.py` read the keys beside it."""
+    home = tmp_path / "home"
+    for name in ("bin/python3.11", "lib/python3.11/os.py", ".ssh/id_ed25519", ".local/share/keyrings/one", "notes"):
+        (home / name).parent.mkdir(parents=True, exist_ok=True)
+        (home / name).write_text(name)
+    mounts = python_mounts(Interpreter("3.11.1", home / "bin" / "python3.11", home))
+    with backend.open(World(mounts=mounts)) as sandbox:
+        assert sandbox.run(["ls", "-A", str(home)], timeout=10).stdout.split() == [b"bin", b"lib"]
+        assert sandbox.read_file(f"{home}/lib/python3.11/os.py") == b"lib/python3.11/os.py"
