@@ -1,8 +1,7 @@
 """The helper process that starts sandboxes: small, single-threaded, and alive as long as the supervisor.
 
-There are three reasons for a separate process. `--die-with-parent` is per thread, and this one's only thread lives on.
-Forking a small process is cheap and safe; forking a supervisor with threads is neither. And it can prepare mounts in a
-mount namespace that the host does not see, which bwrap alone cannot do:
+Why a process: `--die-with-parent` is per thread, and this one's only thread lives on. Forking it is cheap and safe;
+forking a supervisor with threads is neither. And it prepares mounts that the host does not see, which bwrap cannot do:
 
 - as root, every source is bind-mounted at a plain name *before* the uid is dropped, so that trees, environments and
   interpreters under a 0700 home are still found after it (bwrap resolves paths, even of `--ro-bind-fd`, as the caller);
