@@ -22,7 +22,7 @@ from selfplay.sandbox import Backend, World
 from selfplay.validators import Thresholds
 
 LEAST_REPEATS, MOST_REPEATS, MOST_SECONDS = 2, 20, 90.0
-MOST_COUNT = 1_000_000
+MOST_COUNT, MOST_CHANGED = 1_000_000, 1000
 
 
 def load_own(folder: Path) -> Bug:
@@ -67,6 +67,10 @@ def _strict(thresholds: Thresholds) -> Thresholds:
     if not LEAST_REPEATS <= thresholds.repeats <= MOST_REPEATS:
         few = f"between {LEAST_REPEATS} and {MOST_REPEATS} runs are allowed"
         raise ValueError(f"repeats is {thresholds.repeats}; {few}")
+    if thresholds.max_changed_files > MOST_CHANGED:
+        raise ValueError(
+            f"max_changed_files is {thresholds.max_changed_files}; {MOST_CHANGED} are the most: each is a run"
+        )
     if not thresholds.seconds <= MOST_SECONDS:
         raise ValueError(f"seconds is {thresholds.seconds}; a test script has at most {MOST_SECONDS:.0f}")
     return thresholds

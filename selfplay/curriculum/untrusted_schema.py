@@ -91,7 +91,9 @@ def _ordinary(database: sqlite3.Connection, name: str, text: str, version: int) 
         return False
     columns = database.execute("SELECT name, hidden, type, pk FROM pragma_table_xinfo(?)", (name,)).fetchall()
     typed = {(str(column), kind, key) for column, _, kind, key in columns}
-    if version in (*MIGRATED, VERSION) and typed != _columns()[name]:
+    if version in (*MIGRATED, VERSION) and (typed != _columns()[name] or _unique(database, name) != _uniques()[name]):
+        return False
+    if any(word in text for word in ("onconflict", "collate")):  # what is stored would be dropped, or be another's
         return False
     known = {*_ours()[0][name], *({"state"} if name == "bugs" else ())}  # in the first version
     return {str(column) for column, *_ in columns} <= known and not any(hidden for _, hidden, *_ in columns)
@@ -103,6 +105,21 @@ def _columns() -> dict[str, set[tuple[str, str, int]]]:
     with _empty(SCHEMA) as empty:
         rows = "SELECT name, type, pk FROM pragma_table_info(?)"
         return {name: {(str(n), kind, key) for n, kind, key in empty.execute(rows, (name,))} for name in _ours()[0]}
+
+
+@cache
+def _uniques() -> dict[str, set[tuple[str, ...]]]:
+    with _empty(SCHEMA) as empty:
+        return {name: _unique(empty, name) for name in _ours()[0]}
+
+
+def _unique(database: sqlite3.Connection, table: str) -> set[tuple[str, ...]]:
+    """The lists of columns that a table's own statement makes unique: with one more, rows of the user's would be left
+    out without a word."""
+    made = "SELECT name FROM pragma_index_list(?) WHERE origin <> 'c'"
+    columns = "SELECT name FROM pragma_index_info(?)"
+    names = [name for (name,) in database.execute(made, (table,))]
+    return {tuple(str(column) for (column,) in database.execute(columns, (name,))) for name in names}
 
 
 _TOKEN = re.compile(

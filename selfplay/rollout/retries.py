@@ -20,6 +20,7 @@ A model that does not answer is treated alike, but no job is set aside for it: `
 run.
 """
 
+import errno
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -42,11 +43,20 @@ TOGETHER = 5.0
 """Seconds: the sandboxes of a launcher die at once, but their users notice one after the other."""
 SET_ASIDE = 8
 """Jobs in a row that could not be played."""
+OF_MACHINE = frozenset({
+    errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM,
+})  # fmt: skip
 IDLE_TIMES, LEAST_IDLE, LONGEST_IDLE = 2.0, 2.0, 60.0
 """How many times as long as the lost job an idle sandbox must live, to show that sandboxes can; in
 seconds, the least and the longest."""
 IdleCheck = Callable[[float], Awaitable[None]]
 """Lets an idle sandbox live for this many seconds."""
+
+
+def of_the_machine(error: Exception) -> bool:
+    """Whether an error says that this machine has not enough of something, or that a disk of it is broken: it says
+    nothing about the job that met it."""
+    return isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno in OF_MACHINE)
 
 
 class RolloutError(SelfplayError):

@@ -163,3 +163,26 @@ def test_a_table_that_its_index_does_not_follow_is_damage(
     for opened in (read_pool, open_curriculum):
         with pytest.raises(CurriculumError, match="damaged"), opened(tmp_path / "run"):
             pytest.fail("it was opened")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("PRIMARY KEY (bug, policy, number)", "PRIMARY KEY (bug, policy, number), UNIQUE (policy)"),
+        ("PRIMARY KEY (bug, policy, number)", "PRIMARY KEY (bug, policy, number) ON CONFLICT REPLACE"),
+        ("policy TEXT NOT NULL", "policy TEXT NOT NULL COLLATE NOCASE"),
+    ],
+)
+def test_a_table_that_would_drop_rows_is_refused(tmp_path: Path, old: str, new: str) -> None:
+    """With one more UNIQUE five of a user's six attempts at a shared bug were left out, without a word."""
+    with open_curriculum(tmp_path):
+        pass
+    with closing(sqlite3.connect(tmp_path / "curriculum.sqlite")) as database:
+        (sql,) = database.execute("SELECT sql FROM sqlite_master WHERE name = 'attempts'").fetchone()
+        assert old in sql
+        database.execute("DROP TABLE attempts")
+        database.execute(sql.replace(old, new))
+        database.commit()
+    for opened in (read_pool, open_curriculum):
+        with pytest.raises(CurriculumError, match="a table 'attempts' that no pool"), opened(tmp_path):
+            pytest.fail("it was opened")

@@ -1,5 +1,7 @@
 """Which framework a repository uses, and how it calls it, read from its own words."""
 
+import json
+import time
 from pathlib import Path
 
 import pytest
@@ -110,6 +112,21 @@ def test_what_is_not_measured_is_named(package: str, said: str, tmp_path: Path) 
         of(tmp_path, package)
     assert said in caught.value.message
     assert "--test" in (caught.value.hint or "") and "--policy" in (caught.value.hint or "")
+
+
+def test_scripts_that_name_each_other_are_read_once_each(tmp_path: Path) -> None:
+    """Five of them held the supervisor for more than a minute, ten for years: 200 bytes."""
+    names = [f"s{number}" for number in range(60)]
+    every = " ".join(names)
+    scripts = {"test": f"run-s {every}"} | dict.fromkeys(names, f"run-s {every}")
+    start = time.thread_time()
+    with pytest.raises(NoTests, match="nothing in package"):
+        of(tmp_path, json.dumps({"scripts": scripts | {"build": "tsc"}}))
+    scripts["s59"] = "npm run build && mocha a.js"
+    assert of(tmp_path, json.dumps({"scripts": scripts | {"build": "tsc"}})).runner.name == "mocha"
+    assert time.thread_time() - start < 2
+    with pytest.raises(NoTests, match="too many scripts to be followed"):
+        of(tmp_path, json.dumps({"scripts": {f"s{number}": "" for number in range(300)}}))
 
 
 def test_commands_that_cannot_be_measured(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from selfplay.plain_text import printable, regular_file
 from selfplay.repository.errors import NoTests
 from selfplay.repository.suites.runners.command_line import found_in, segments
-from selfplay.repository.suites.runners.compiling import compiling, named
+from selfplay.repository.suites.runners.compiling import Scripts, named
 from selfplay.repository.suites.runners.go import GO
 from selfplay.repository.suites.runners.javascript import AVA, JEST, MOCHA, VITEST
 from selfplay.repository.suites.runners.runner import RunnerCall
@@ -22,8 +22,6 @@ OTHERS = (
 """Known frameworks whose tests are not measured: named in the error."""
 MEASURED = "mocha, jest, vitest, ava and `node --test`"
 MOST_BYTES = 1 << 20
-DEEP = 5
-"""How many nested scripts are followed."""
 ANOTHER = "A model injector (--policy) needs no measured suite, and can still work on it."
 
 
@@ -49,19 +47,21 @@ def _go(source: str, command: str | None) -> RunnerCall:
 
 
 def _javascript(package: Mapping[str, Any], source: str, command: str | None) -> RunnerCall:
-    scripts = _texts(package, "scripts")
+    scripts = Scripts(_texts(package, "scripts"))
+    if scripts.too_many:
+        raise NoTests(f"package.json of {source} has too many scripts to be followed", ANOTHER)
     if command is not None:
-        if call := _followed(command, scripts):
+        if call := _followed(command, scripts, set()):
             return call
         raise NoTests(f"the test command of {source} calls none of {MEASURED}", "Only their reports are read.")
-    for name in ("test", *sorted(name for name in scripts if name.startswith(("test:", "test-", "unit")))):
-        if call := _followed(scripts.get(name, ""), scripts, before=_all_compiling(f"pre{name}", scripts)):
+    for name in ("test", *sorted(name for name in scripts.texts if name.startswith(("test:", "test-", "unit")))):
+        if call := _followed(scripts.text(name), scripts, {name}, scripts.all_compiling(f"pre{name}")):
             return call
     needed = {**_texts(package, "dependencies"), **_texts(package, "devDependencies")}
     for runner in (VITEST, JEST, MOCHA, AVA):
         if runner.name in needed:
             return RunnerCall(runner)
-    raise NoTests(_why_none(source, scripts.get("test", ""), needed), f"Name one of {MEASURED} with --test. {ANOTHER}")
+    raise NoTests(_why_none(source, scripts.text("test"), needed), f"Name one of {MEASURED} with --test. {ANOTHER}")
 
 
 def _why_none(source: str, script: str, needed: Mapping[str, str]) -> str:
@@ -73,28 +73,22 @@ def _why_none(source: str, script: str, needed: Mapping[str, str]) -> str:
     return f"nothing in package.json says how the tests of {source} are run{said}"
 
 
-def _followed(
-    command: str, scripts: Mapping[str, str], deep: int = DEEP, before: tuple[str, ...] = ()
-) -> RunnerCall | None:
-    """The first call of a measured framework in a command, or in a script that it runs. `before`: the compiling
-    commands up to there."""
+def _followed(command: str, scripts: Scripts, followed: set[str], before: tuple[str, ...] = ()) -> RunnerCall | None:
+    """The first call of a measured framework in a command, or in a script that it runs and that is not among those
+    `followed`. `before`: the compiling commands up to there."""
     for words in segments(command):
         if call := found_in(words):
             return replace(call, before=before if call.runner.language == "javascript" else ())
         earlier = before
-        for name in named(words) if deep else ():
-            earlier += _all_compiling(f"pre{name}", scripts)
-            if call := _followed(scripts.get(name, ""), scripts, deep - 1, earlier):
-                return call
-            earlier += _all_compiling(name, scripts)
-        before += compiling(words, scripts, deep)
+        for name in dict.fromkeys(named(words)):
+            earlier += scripts.all_compiling(f"pre{name}")
+            if name not in followed:
+                followed.add(name)
+                if call := _followed(scripts.text(name), scripts, followed, earlier):
+                    return call
+            earlier += scripts.all_compiling(name)
+        before += scripts.compiling(words)
     return None
-
-
-def _all_compiling(name: str, scripts: Mapping[str, str]) -> tuple[str, ...]:
-    """The commands in the script of this name that compile something."""
-    found = (compiling(words, scripts, DEEP) for words in segments(scripts.get(name, "")))
-    return tuple(command for commands in found for command in commands)
 
 
 def _package(tree: Path) -> Mapping[str, Any]:
