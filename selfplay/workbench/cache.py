@@ -3,6 +3,7 @@
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from concurrent.futures import Future
+from contextlib import suppress
 from threading import Lock
 
 from selfplay.workbench.result import TestRun
@@ -21,21 +22,20 @@ class RunCache:
 
         An error of `compute` is raised to its caller and not kept: the next caller tries again.
         """
-        with self._lock:
-            future, mine = self._runs.get(key), False
-            if future is None:
-                future, mine = Future(), True
-                self._runs[key] = future
-            self._runs.move_to_end(key)
-            while len(self._runs) > self._entries:
-                self._runs.popitem(last=False)
-        if mine:
-            self._fill(key, future, compute)
-            return future.result()
-        try:
-            return future.result()
-        except Exception:  # another thread failed: try again here
-            return self.get(key, compute)
+        while True:
+            with self._lock:
+                future, mine = self._runs.get(key), False
+                if future is None:
+                    future, mine = Future(), True
+                    self._runs[key] = future
+                self._runs.move_to_end(key)
+                while len(self._runs) > self._entries:
+                    self._runs.popitem(last=False)
+            if mine:
+                self._fill(key, future, compute)
+                return future.result()
+            with suppress(Exception):  # another thread failed: try again here, and not below its error
+                return future.result()
 
     def _fill(self, key: Hashable, future: Future[TestRun], compute: Callable[[], TestRun]) -> None:
         try:

@@ -14,7 +14,7 @@ import pytest
 from selfplay.sandbox import World
 from selfplay.sandbox.docker import opening as docker
 from selfplay.sandbox.docker.backend import DockerBackend
-from selfplay.sandbox.docker.client import EngineLost, EngineUnavailable
+from selfplay.sandbox.docker.client import EngineLost, EngineUnavailable, chain, unreachable
 
 from .attacks import SMALL
 
@@ -126,6 +126,14 @@ def test_a_command_that_begins_waits_for_an_engine_that_comes_back(
     assert backend is probes[1] and backend.promises and len(wires) == 2
     backend.close()
     wires[1].cut()
+
+
+def test_an_error_that_is_its_own_context_is_named() -> None:
+    """Two checks that shared a run raised its one error again, each while it handled the other's: the search for the
+    reason never ended, and held the whole run (one of 27 in which engines were killed)."""
+    first, second = ConnectionResetError("gone"), OSError("not there")
+    first.__context__, second.__context__ = second, first
+    assert "no Docker engine answers: " in unreachable(first).message and [*chain(second)] == [second, first]
 
 
 def test_it_does_not_wait_for_one_that_never_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

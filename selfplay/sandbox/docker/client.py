@@ -107,17 +107,24 @@ def unreachable(error: Exception) -> EngineLost:
 
 def causes(error: BaseException) -> Iterator[BaseException]:
     """An error, the errors it contains, and their causes."""
-    cause: BaseException | None = error
-    while cause is not None:
+    for cause in chain(error):
         yield from (cause, *(argument for argument in cause.args if isinstance(argument, BaseException)))
-        cause = cause.__cause__ or cause.__context__
+
+
+def chain(error: BaseException) -> Iterator[BaseException]:
+    """An error, its cause, and so on, each once: where several threads raise one error of a shared run again, it may
+    become the context of what is its own."""
+    seen, cause = set[int](), error
+    while cause is not None and id(cause) not in seen:
+        yield cause
+        seen.add(id(cause))
+        cause = cause.__cause__ or cause.__context__  # type: ignore[assignment]
 
 
 def innermost(error: BaseException) -> str:
     """The shortest correct sentence among wrapped errors."""
-    while inner := error.__cause__ or error.__context__:
-        error = inner
-    return in_words(error)
+    *_, last = chain(error)
+    return in_words(last)
 
 
 def numbers(version: str) -> tuple[int, ...]:
