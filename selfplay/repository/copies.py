@@ -18,6 +18,8 @@ from selfplay.sandbox.kill_detection import unless_killed
 from selfplay.untrusted_json import AnswerError, answer
 
 LOOK_SECONDS = 120.0
+OF_SYSTEM = ("/usr/lib/node_modules", "/usr/local/lib/node_modules", "/usr/share/nodejs", "/usr/share/gocode")
+"""Folders of the machine's own packages that sandboxes show, since its tools are there."""
 
 
 @dataclass(frozen=True)
@@ -36,9 +38,7 @@ class Copies:
 
 def copies_of(prepared: Prepared, backend: Backend, *, runs: bool = False) -> Copies:
     """The copies of a prepared project, with their `runs` if asked for. Raises `SandboxError`."""
-    packages = tuple(mount.target for mount in prepared.mounts)
-    if not packages:
-        return Copies()
+    packages = (*(mount.target for mount in prepared.mounts), *OF_SYSTEM)
     with backend.open(prepared.world()) as sandbox:
         return copies_in(sandbox, backend.python, packages, runs=runs)
 

@@ -6,8 +6,7 @@ forking a supervisor with threads is neither. And it prepares mounts that the ho
 - as root, every source is bind-mounted at a plain name *before* the uid is dropped, so that trees, environments and
   interpreters under a 0700 home are still found after it (bwrap resolves paths, even of `--ro-bind-fd`, as the caller);
 - the writable layer lies on a tmpfs with a size, which `--tmp-overlay` cannot give;
-- the system part (`/usr`, a small `/etc`) is put together once. bwrap reads the whole mount table for every bind, so
-  few mounts and few binds halve the start time.
+- the system part (`/usr`, a small `/etc`) is put together once: bwrap reads all mounts for every bind.
 
 The process moves into its own root: the system part at its usual paths, the host at HOST (unmounted in each child
 before bwrap starts), and SHELF, one sized tmpfs per sandbox with its sources and its writable folders.
@@ -40,8 +39,7 @@ TERMINALS = "newinstance,ptmxmode=0666,mode=620,max=64"
 MS_NOSUID, MS_NODEV, MS_SLAVE = 0x2, 0x4, 0x80000
 MNT_DETACH = 2
 PER_USER = {"max_inotify_instances": b"32", "max_inotify_watches": b"8192"}
-"""What one sandbox of an ordinary user may use of resources that the kernel counts per user: a user namespace can have
-less than the user."""
+"""What one sandbox of an ordinary user may use of what the kernel counts for the user."""
 NO_CORE = 1
 """Bytes of a core dump: too few, and the one value with which the kernel starts no handler, a program of its root's."""
 SEALS = fcntl.F_SEAL_WRITE | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_SEAL
@@ -76,6 +74,8 @@ def move_into_own_root(system: dict[str, Any]) -> None:
         Path(root + place).write_bytes(data)
     for place, target in system["links"].items():
         Path(root + place).symlink_to(target)
+    for place in system["hidden"]:
+        mount("none", root + place, "tmpfs", MS_NOSUID | MS_NODEV, "size=4k,mode=555")
     for place in (HOST, SHELF, "/tmp"):  # bwrap builds its new root on /tmp
         Path(root + place).mkdir()
     if libc.syscall(PIVOT_ROOT[platform.machine()], root.encode(), (root + HOST).encode()) != 0:
