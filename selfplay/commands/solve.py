@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from selfplay.artifact import ArtifactError, Bug
-from selfplay.artifact.environment import recorded_environment
 from selfplay.commands import cleanup
 from selfplay.commands.attemptable_bugs import ready_bugs
 from selfplay.commands.attempts import AttemptPlay, missing, play_attempts, unfinished
@@ -22,13 +21,13 @@ from selfplay.commands.limited_lines import MOST_LINES
 from selfplay.commands.promoting import promoted
 from selfplay.commands.ranges import refuse_outside
 from selfplay.curriculum import Attempt, Curriculum, CurriculumError, open_existing
-from selfplay.curriculum.stored_bugs import original_of, wishes
+from selfplay.curriculum.stored_bugs import original_of, rebuilt, wishes
 from selfplay.curriculum.summary import read_summary, summarise, write_summary
 from selfplay.curriculum.trust import require
 from selfplay.errors import SelfplayError
 from selfplay.formatting import Say, count, listed
 from selfplay.oracle.assurance import Weak
-from selfplay.repository import Prepared, rebuild
+from selfplay.repository import Prepared
 from selfplay.rollout.controls import CONTROLS, control_named
 from selfplay.rollout.players import Player, player_named
 from selfplay.rollout.scheduler import one_per_core, relaxed_gc
@@ -183,8 +182,7 @@ def _prepared(original: Path, bug: Bug, backend: Backend, trust: bool) -> Prepar
     if not original.is_dir():
         raise ArtifactError(f"{original} is gone", "The bugs were planted in it: make the run again, or restore it.")
     require(wishes(bug, fetched=False), trust)
-    hosts = recorded_environment(bug.environment).allow_hosts
-    return rebuild(original, bug.environment, backend=backend, allow_hosts=hosts)
+    return rebuilt(original, bug, backend)
 
 
 async def _solved(

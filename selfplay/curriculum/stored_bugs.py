@@ -127,7 +127,7 @@ def prepared_for(folder: Path, bug: Bug, backend: Backend, *, trust: bool = Fals
     original, known = _original(folder, bug), recorded_environment(bug.environment)
     require(wishes(bug, fetched=original is None), trust)
     if original is not None:
-        return rebuild(original, bug.environment, backend=backend, allow_hosts=known.allow_hosts)
+        return rebuilt(original, bug, backend)
     prepared = prepare(bug.source, backend=backend, setup=known.setup, allow_hosts=known.allow_hosts)
     if prepared.tree_hash != bug.tree_hash:
         raise ArtifactError(
@@ -135,6 +135,15 @@ def prepared_for(folder: Path, bug: Bug, backend: Backend, *, trust: bool = Fals
             "Keep the bug's folder in its run's bugs/, beside original/, or name the revision in the source.",
         )
     return prepared
+
+
+def rebuilt(original: Path, bug: Bug, backend: Backend) -> Prepared:
+    """A bug's original with its environment. What the user allowed was for the bug's own tree: no other is built,
+    whatever its environment says. Raises `SourceError`."""
+    environment = {**bug.environment, "tree_hash": bug.tree_hash}
+    return rebuild(
+        original, environment, backend=backend, allow_hosts=recorded_environment(bug.environment).allow_hosts
+    )
 
 
 def _original(folder: Path, bug: Bug) -> Path | None:

@@ -110,6 +110,15 @@ def test_a_bug_that_breaks_nothing_is_not_valid(selfplay: Command, run: Path) ->
     assert found["verdicts"][-1]["check"] == "bug" and not found["verdicts"][-1]["passed"]
 
 
+def another_tree(run: Path) -> None:
+    """A copy sent back changed: what its user had allowed for his own tree was run on another, unasked."""
+    rewrite(run / "original/tinyshop/prices.py", lambda text: text + "x = 1\n")
+    for path in run.glob("bugs/*/bug.json"):
+        record = json.loads(path.read_text())
+        del record["environment"]["tree_hash"]
+        path.write_text(json.dumps(record))
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("break_it", "begins", "said"),
@@ -117,6 +126,7 @@ def test_a_bug_that_breaks_nothing_is_not_valid(selfplay: Command, run: Path) ->
         (lambda run: shutil.rmtree(run / "bugs"), "selfplay: ", "has no bug"),
         (lambda run: rewrite(run / "original/tinyshop/prices.py", lambda text: text + "x = 1\n"),
          "", "is not the recorded tree"),
+        (another_tree, "", "is not the recorded tree"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_checked_exits_2(

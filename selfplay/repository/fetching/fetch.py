@@ -2,6 +2,7 @@
 content."""
 
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -25,6 +26,8 @@ from selfplay.repository.fetching.transport import AS_THE_USER, Access, located,
 from selfplay.sandbox import Backend, Mount
 
 MAX_ROUNDS = 4
+SUBMODULES_SECONDS, SUBMODULES_BYTES = 1800.0, 4 << 30
+"""After so much no further submodule is fetched."""
 """How often a sandbox is asked: three levels of submodules, and the answer."""
 
 
@@ -119,7 +122,12 @@ def access_to(source: GitSource) -> Access:
     return access
 
 
-def _submodule(task: FetchTask, url: str, commit: str) -> str:
+def _submodule(task: FetchTask, url: str, commit: str, until: float) -> str:
+    """Why it was not fetched; empty if it was. All of a source share the time `until` and the bytes."""
+    if time.monotonic() > until:
+        return f"the submodules of a source may take {SUBMODULES_SECONDS / 60:.0f} min together"
+    if task.store.size() > SUBMODULES_BYTES:
+        return f"the submodules of a source may take {SUBMODULES_BYTES >> 30} GiB together"
     return receive_submodule(task.store, url, commit, task.order.url, task.anonymous)
 
 
@@ -159,14 +167,14 @@ def _started(task: FetchTask, backend: Backend) -> Iterator[Quarantine]:
 def _asked(inside: Quarantine, task: FetchTask, backend: Backend) -> SourceFound | str:
     """What was found, after the host fetched the submodules asked for; or the name of a file that cannot be read
     inside."""
-    order = task.order
+    order, until = task.order, time.monotonic() + SUBMODULES_SECONDS
     for _ in range(MAX_ROUNDS):
         answer = inside.read(order)
         if answer.found is not None:
             return answer.found
         if answer.closed:
             return answer.closed
-        failed = {one.key: _submodule(task, one.url, one.commit) for one in answer.wanted}
+        failed = {one.key: _submodule(task, one.url, one.commit, until) for one in answer.wanted}
         give(task.store.path, backend.owner())
         told = {key: reason or "was fetched without the commit" for key, reason in failed.items()}
         order = replace(order, failed={**order.failed, **told})

@@ -99,6 +99,10 @@ class GitDir:
         (path / "info" / "attributes").write_text(RAW_ATTRIBUTES)
         return store
 
+    def size(self) -> int:
+        """Bytes of its packs."""
+        return sum(entry.stat().st_size for entry in os.scandir(self.path / "objects" / "pack"))
+
     def run(
         self,
         *args: str,

@@ -14,6 +14,8 @@ from selfplay import subprocesses
 from selfplay.repository.errors import SourceError
 
 INTERNET = (socket.AF_INET, socket.AF_INET6)
+ASKED_SECONDS = 30
+"""How long npm and pip may take to say how they are configured."""
 PORTS = {"http": 80, "https": 443}
 NAME = r"[A-Za-z0-9_](?:[A-Za-z0-9._-]{0,252})"
 AUTHORITY = rf"({NAME}|\[[0-9A-Fa-f:.]{{2,45}}\])(?::([0-9]{{1,5}}))?"
@@ -154,6 +156,9 @@ def npm_registry() -> str | None:
     told = next((os.environ[name] for name in ("npm_config_registry", "NPM_CONFIG_REGISTRY") if name in os.environ), "")
     if told and address_of(told):
         return told
-    asked = subprocesses.run([npm, "config", "get", "registry"], timeout=30)
+    try:
+        asked = subprocesses.run([npm, "config", "get", "registry"], timeout=ASKED_SECONDS)
+    except (subprocesses.Failed, OSError) as error:
+        raise SourceError(f"npm does not say which registry it uses: {error}", "Set npm_config_registry.") from error
     url = asked.stdout.decode("utf-8", "replace").strip()
     return url if asked.returncode == 0 and address_of(url) else None

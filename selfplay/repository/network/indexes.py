@@ -15,7 +15,7 @@ from urllib.parse import unquote, urlsplit
 from selfplay import subprocesses
 from selfplay.formatting import shortened
 from selfplay.repository.errors import SourceError
-from selfplay.repository.network.hosts import address_of
+from selfplay.repository.network.hosts import ASKED_SECONDS, address_of
 from selfplay.sandbox import Mount
 from selfplay.user_paths import home
 
@@ -61,9 +61,11 @@ def is_malformed(url: str) -> bool:
 
 def _pip_files() -> dict[str, str]:
     """The options of pip's configuration files, as `pip config` merges them; {} without pip."""
-    listing = subprocesses.run(
-        [*subprocesses.PYTHON, "-m", "pip", "config", "list", "--disable-pip-version-check"], timeout=30
-    )
+    command = [*subprocesses.PYTHON, "-m", "pip", "config", "list", "--disable-pip-version-check"]
+    try:
+        listing = subprocesses.run(command, timeout=ASKED_SECONDS)
+    except (subprocesses.Failed, OSError) as error:
+        raise SourceError(f"pip does not say which index it uses: {error}", "Set PIP_INDEX_URL.") from error
     values = {}
     for line in listing.stdout.decode("utf-8", "replace").splitlines():
         name, _, value = line.partition("=")

@@ -12,7 +12,7 @@ import pytest
 from package_index import own_authority
 from repository_fixtures import Taken, git, ssh_here, write
 
-from selfplay.repository.fetching import nobody, submodules
+from selfplay.repository.fetching import fetch, nobody, submodules
 from selfplay.repository.fetching.gitdir import GitDir
 from selfplay.repository.fetching.history import beside
 from selfplay.repository.fetching.remotes import remote_of
@@ -100,6 +100,23 @@ def test_submodules_come_from_the_sources_own_host(
     assert len(found.notes) == 3 and f"{gone} cannot be fetched" in notes
     assert notes.count("is not fetched: for a host or owner other than the source's, only https") == 2
     assert notes.count("name a local checkout of the source that holds it (`git submodule update --init`") == 3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "most", "said"),
+    [("SUBMODULES_BYTES", 100, "0 GiB together"), ("SUBMODULES_SECONDS", -1.0, "min together")],
+)
+def test_the_submodules_of_a_source_share_its_bounds(
+    repository: Make, taken: Take, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, most: float, said: str
+) -> None:
+    """A file of 20 kB could name two hundred, each with a bound of its own of 2 GiB and ten minutes."""
+    ssh_here(tmp_path, monkeypatch)
+    monkeypatch.setattr(fetch, name, most)
+    inner = repository({"lib.py": "x = 1\n"}, name="inner")
+    named = {"one": ("../inner", git(inner, "rev-parse", "HEAD"))}
+    found = taken(f"ssh://host{outer_with(repository({'a.py': ''}, name='outer'), named)}").found
+    assert [path for path in found.tracked if path.endswith(".py")] == ["a.py"] and said in "\n".join(found.notes)
 
 
 @pytest.mark.slow
