@@ -77,7 +77,7 @@ class Environment(BaseModel):
     revision: Line | None = None
     commit: ObjectId | None = None
     tree_hash: ObjectId | None = None
-    image: Line = ""
+    image: Annotated[str, Field(pattern=r"^([A-Za-z0-9][A-Za-z0-9._/:@-]{0,499})?$")] = ""
     as_of: Annotated[str, Field(pattern=r"^([0-9]{4}-[0-9]{2}-[0-9]{2})?$")] = ""
     allow_hosts: Annotated[tuple[Line, ...], Field(max_length=64, strict=False)] = ()
 

@@ -62,6 +62,10 @@ ACROSS: Mapping[str, str] = {
     "a bug's place is a count, and so is the last one given": (
         f"sqlite_sequence WHERE name = 'bugs' AND (typeof(seq) <> 'integer' OR seq NOT BETWEEN 0 AND {MOST_COUNT})"
     ),
+    "no two episodes or attempts have one trajectory": (
+        "(SELECT trajectory FROM episodes WHERE trajectory <> '' UNION ALL"
+        " SELECT trajectory FROM attempts WHERE trajectory <> '') GROUP BY trajectory HAVING COUNT(*) > 1"
+    ),
     "a promoted bug has the hash of its tree": "promotions WHERE bug IS NOT NULL AND tree_hash IS NULL",
     "the jobs played again are a count": (
         f"run WHERE key = '{PLAYED_AGAIN}' AND (value = '' OR value GLOB '*[^0-9]*' OR length(value) > 9)"

@@ -76,8 +76,13 @@ def system_part(programs: Programs) -> dict[str, dict[str, str]]:
     binds |= {f"{FIXED}/python/{place.name}": str(place) for place in python_folders(programs.python_prefix)}
     copies = {name: str(Path(name).resolve()) for name in COPIED if Path(name).is_file()}
     links = {str(path): str(path.readlink()) for path in roots if path.is_symlink()}
-    hidden = {str(path): "" for pattern in HIDDEN for path in Path("/").glob(pattern) if path.is_dir()}
+    hidden = dict.fromkeys(hidden_places(), "")
     return {"binds": binds, "copies": copies, "files": FILES, "links": links, "hidden": hidden}
+
+
+def hidden_places() -> tuple[str, ...]:
+    """The folders of this machine's `/usr` that no sandbox shows."""
+    return tuple(str(path) for pattern in HIDDEN for path in sorted(Path("/").glob(pattern)) if path.is_dir())
 
 
 def sources(world: World) -> dict[str, str]:

@@ -22,7 +22,7 @@ from selfplay.sandbox.docker.client import Engine, ImageUnusable, patiently, tra
 from selfplay.sandbox.docker.image_settings import volumes
 from selfplay.sandbox.docker.labels import labels
 from selfplay.sandbox.kill_detection import believed_here
-from selfplay.sandbox.programs import find_interpreter
+from selfplay.sandbox.programs import find_interpreter, python_folders
 from selfplay.sandbox.protocol import WORKDIR, Mount, Sandbox
 
 SYSTEM, ADOPTED = "selfplay-system", "selfplay-adopted"
@@ -139,7 +139,7 @@ def system(engine: Engine, owner: tuple[int, int]) -> Image:
     python, prefix = find_interpreter()
     shown = [Path("/usr"), *(Path(place) for place in inside.BOUND), *(Path("/", root) for root in inside.ROOTS)]
     mounts = [Mount(path, str(path)) for path in shown if path.is_dir() and not path.is_symlink()]
-    mounts += [Mount(prefix, str(prefix))] if prefix else []
+    mounts += [Mount(place, str(place)) for place in python_folders(prefix)]
     return Image(name, identifier, str(python), ours=True, mounts=tuple(mounts))
 
 
