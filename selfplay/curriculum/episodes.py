@@ -238,9 +238,8 @@ class Episodes:
         rows = self._db.execute("SELECT repository, number FROM episodes WHERE taken = 0").fetchall()
         waiting = {self._staging(repository, number) for repository, number in rows}
         parent = existing_folder(self._folder, "staging")
-        for folder in sorted(parent.iterdir()) if parent else ():
-            if folder not in waiting and folder.is_dir() and not folder.is_symlink():
-                remove(folder)
+        found = sorted(parent.iterdir()) if parent else ()
+        remove(*(one for one in found if one not in waiting and one.is_dir() and not one.is_symlink()))
 
 
 def _own(name: str, bug: Bug | None) -> Bug:

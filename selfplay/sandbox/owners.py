@@ -14,6 +14,7 @@ from pathlib import Path
 from selfplay import subprocesses
 
 PREFIX = "selfplay-"
+AT_ONCE = 500
 
 
 @functools.cache
@@ -51,20 +52,20 @@ def left_in(folder: Path) -> Iterator[Path]:
             yield path
 
 
-def remove(folder: Path) -> bool:
-    """Delete a folder that may contain untrusted files at any depth; returns whether it is gone. Never raises.
+def remove(*folders: Path) -> bool:
+    """Delete folders that may contain untrusted files at any depth; returns whether they are gone. Never raises.
 
     External programs do it: they use descriptors and loops, so that no depth causes a `RecursionError` or a name that
     is too long; they open no file, follow no link, and leave mounts below. Folders that forbid reading are first opened
-    to their owner.
+    to their owner. One program deletes many folders: each costs 2 ms to start.
     """
     for command in (["rm"], ["chmod", "-R", "--", "u+rwx"], ["rm"]):
-        if not os.path.lexists(folder):
-            return True
+        left = [os.path.abspath(folder) for folder in folders if os.path.lexists(folder)]  # noqa: PTH100 - `resolve` would follow a link
         options = ["-rf", "--one-file-system", "--"] if command == ["rm"] else []
-        with contextlib.suppress(OSError):
-            subprocesses.run([*command, *options, os.path.abspath(folder)])  # noqa: PTH100 - `resolve` would follow a link
-    return not os.path.lexists(folder)
+        for at in range(0, len(left), AT_ONCE):
+            with contextlib.suppress(OSError):
+                subprocesses.run([*command, *options, *left[at : at + AT_ONCE]])
+    return not any(os.path.lexists(folder) for folder in folders)
 
 
 @contextmanager
