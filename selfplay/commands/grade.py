@@ -1,7 +1,7 @@
 """What `selfplay grade` does: make the grader of a stored bug and grade a prediction."""
 
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from selfplay.artifact.reading import UntrustedDataError, opened_named
@@ -14,9 +14,13 @@ from selfplay.oracle.grade import Grader, grade_without_running
 from selfplay.oracle.grades import Grade
 from selfplay.oracle.screening.prediction import MAX_BYTES
 from selfplay.oracle.task import Oracle, Task
+from selfplay.plain_text import encode
 from selfplay.repository import Prepared
+from selfplay.roles.solver.collect import first_paths
 from selfplay.sandbox import Backend, Limits
 from selfplay.sandbox.retry import again
+
+NO_DIFF = "no diff can hold it, or the repository ignores it"
 
 
 @dataclass(frozen=True)
@@ -78,8 +82,9 @@ def grade_world(
 ) -> Grade:
     """Grade what an agent changed in `out`, the world that `selfplay world` wrote of the bug. Raises what `handed_in`
     raises."""
-    patch = handed_in(folder, out, backend, trust=trust)
-    return grade_patch(folder, patch, backend, counterfactual=counterfactual, weak=weak, trust=trust)
+    made = handed_in(folder, out, backend, trust=trust)
+    grade = grade_patch(folder, encode(made.diff), backend, counterfactual=counterfactual, weak=weak, trust=trust)
+    return replace(grade, left_out=(*((path, NO_DIFF) for path in first_paths(made.left_out)), *grade.left_out))
 
 
 def grade_patch(

@@ -10,8 +10,7 @@ from pathlib import Path
 from selfplay.commands.world import TREE
 from selfplay.curriculum.stored_bugs import prepared_for, read_bug
 from selfplay.oracle.errors import PredictionError
-from selfplay.oracle.world import SolverWorld, open_world, prediction_of
-from selfplay.plain_text import encode
+from selfplay.oracle.world import Prediction, SolverWorld, open_world, prediction_of
 from selfplay.repository.fetching.copying import copied
 from selfplay.repository.fetching.local import CACHES
 from selfplay.rollout.ready_bug import make_ready
@@ -24,15 +23,15 @@ COPY_SECONDS = 300.0
 REPLACE = f"find {WORKDIR} -mindepth 1 -maxdepth 1 -exec rm -rf -- {{}} + && cp -a {HANDED}/. {WORKDIR}/"
 
 
-def handed_in(folder: Path, out: Path, backend: Backend, *, trust: bool = False) -> bytes:
-    """The diff of what lies in `out`, the world of the bug in `folder`. Raises `PredictionError` if no diff can be
-    made of it, `SourceError` if it cannot be copied."""
+def handed_in(folder: Path, out: Path, backend: Backend, *, trust: bool = False) -> Prediction:
+    """The diff of what lies in `out`, the world of the bug in `folder`, and the paths that it cannot hold. Raises
+    `PredictionError` if no diff can be made of it, `SourceError` if it cannot be copied."""
     bug, _, _ = read_bug(folder)
     tree = out / TREE
     if tree.is_symlink() or not tree.is_dir():
         raise PredictionError("unreadable", f"{out} holds no folder {TREE}", "Name what `selfplay world` wrote.")
 
-    def work() -> bytes:
+    def work() -> Prediction:
         task = make_ready(folder, prepared_for(folder, bug, backend, trust=trust)).task
         with scratch() as place:
             place.chmod(0o711)
@@ -41,7 +40,7 @@ def handed_in(folder: Path, out: Path, backend: Backend, *, trust: bool = False)
             with open_world(backend, shown) as world:
                 _replace(world, tree)
                 changes = world.changes()
-        return encode(prediction_of(backend, task, changes).diff)
+        return prediction_of(backend, task, changes)
 
     return again(work)
 

@@ -55,6 +55,9 @@ def test_without_its_git_folder_and_untouched(selfplay: Command, bug: Path, worl
     (world / "testbed" / ".git").rename(world / "gone")
     done = selfplay("grade", bug, "--world", world, "--json")
     assert done.code == 1 and done.json["reason"] == "empty"
+    (world / "testbed" / "a\nb").write_text("x")
+    done = selfplay("grade", bug, "--world", world, "--json")
+    assert [one["path"] for one in done.json["left_out"]] == ["a\nb"]  # said nowhere: no diff holds such a name
 
 
 def test_a_world_that_brings_in_the_hosts_files(selfplay: Command, bug: Path, world: Path, tmp_path: Path) -> None:
