@@ -17,27 +17,24 @@ TrustOption = Annotated[
 
 
 def trusted(path: Path, trust: bool) -> bool:
-    """Whether everything that the bugs at `path` want is allowed. On a terminal each wish is shown and asked for, and a
-    yes is remembered; elsewhere the command itself refuses what is not allowed. Raises `SelfplayError`."""
+    """Whether all that a run wants is allowed (`--trust`). Else, on a terminal, each wish of the bugs at `path` is
+    shown and asked for, and a yes remembered; the command refuses what is not allowed. Raises `SelfplayError`."""
     if trust or not (sys.stdin.isatty() and sys.stderr.isatty()):
         return trust
     from selfplay.artifact import ArtifactError
     from selfplay.curriculum.stored_bugs import bug_folders, wishes_of
     from selfplay.curriculum.trust import allow, require, unsettled
 
-    noted = True
-    seen: set[Wish] = set()
     for folder in bug_folders(path):
         try:
-            wanted = [wish for wish in unsettled(wishes_of(folder)) if wish not in seen]
+            wanted = unsettled(wishes_of(folder))
         except ArtifactError:
             continue  # the command says what is wrong with this bug
         for wish in wanted:
             if not (wish.shown_whole and asked(wish)):  # a yes to a part would be one to the rest
                 require([wish], trust=False)
-            seen.add(wish)
-            noted &= allow(wish)
-    return not noted  # a yes that could not be recorded counts this time
+            allow(wish)
+    return False  # each is asked for again where it is needed: a yes to one is none to another
 
 
 def asked(wish: "Wish") -> bool:

@@ -102,11 +102,18 @@ def require(wishes: Sequence[Wish], trust: bool) -> None:
 
 def unsettled(wishes: Sequence[Wish]) -> list[Wish]:
     """The wishes that this user has not allowed yet."""
-    return [wish for wish in wishes if not _note("allowed", wish.digest()).is_file()]
+    folder = state_folder()
+    return [one for one in wishes if (folder, one) not in _NOW and not _note("allowed", one.digest()).is_file()]
+
+
+_NOW: set[tuple[Path, Wish]] = set()
+"""What was allowed in this process, by state folder: where no note can be written, a yes counts this time, and for this
+wish alone."""
 
 
 def allow(wish: Wish) -> bool:
-    """Remember that the user allows the wish. Returns whether the note could be written."""
+    """Remember that the user allows the wish. Returns whether a note could be written."""
+    _NOW.add((state_folder(), wish))
     return _write(_note("allowed", wish.digest()))
 
 

@@ -1,6 +1,7 @@
 """What a user has allowed is remembered by what it is, outside of any run; nothing inside a run can claim it."""
 
 import shutil
+from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 
@@ -53,9 +54,11 @@ def test_what_is_allowed_is_this_and_nothing_else(other: Wish) -> None:
         require([SETUP, other], trust=False)
 
 
-def test_a_state_folder_that_cannot_be_written_allows_nothing(state: Path) -> None:
+def test_where_no_note_can_be_written_a_yes_counts_this_time_and_for_this_alone(state: Path) -> None:
+    """A yes to one command was a yes to all that the run wants, also to what was never shown."""
     state.write_text("a file in its place")
-    assert not allow(SETUP) and unsettled([SETUP]) == [SETUP]
+    other = replace(SETUP, text="another")
+    assert not allow(SETUP) and unsettled([SETUP, other]) == [other] and not list(state.parent.glob("state/*"))
     assert seal(b"x") == "" and not sealed(BytesIO(b"x"), "")
 
 
