@@ -11,7 +11,7 @@ from typing import Any
 from selfplay.artifact.environment import pinned
 from selfplay.repository.building import go_modules, node_packages
 from selfplay.repository.building.build import ENV, TOOLS, BuildRequest
-from selfplay.repository.building.environment import build, python_mounts
+from selfplay.repository.building.environment import build, hidden_packages, python_mounts
 from selfplay.repository.building.interpreters import Interpreter, choose, found_inside
 from selfplay.repository.building.keys import ROOM_VERSION, key_of
 from selfplay.repository.building.toolchains import require_tools, variables
@@ -85,7 +85,8 @@ def build_or_reuse(
         env=variables(found.plan.language, source.ready is not None), recorded=recorded,
         notes=(*found.notes, *record["notes"]),
     )  # fmt: skip
-    return _mounted(prepared, folder, interpreter if source.ready is None else None)
+    hidden = () if image else hidden_packages(workshop.cache / "empty")
+    return _mounted(prepared, folder, interpreter if source.ready is None else None, hidden)
 
 
 def _make(staging: Path, source: ReadSource, request: BuildRequest, workshop: Workshop, fits: Fits, log: Path) -> None:
@@ -158,11 +159,11 @@ def _history(folder: Path, source: ReadSource, workshop: Workshop, generated: li
     return build_once(folder / "histories" / f"{commit}-{source.found.past}", make, workshop.progress)
 
 
-def _mounted(prepared: Prepared, folder: Path, interpreter: Interpreter | None) -> Prepared:
+def _mounted(prepared: Prepared, folder: Path, interpreter: Interpreter | None, hidden: tuple[Mount, ...]) -> Prepared:
     """The same value, with the packages that its build installed, if any."""
     env = folder / "env"
     if interpreter is None:
         place = go_modules.PLACE if prepared.language == "go" else node_packages.PLACE
         return replace(prepared, mounts=(Mount(env, place),)) if any(env.glob("*")) else prepared
-    mounts = (Mount(env, ENV), Mount(folder / "tools", TOOLS), *python_mounts(interpreter))
+    mounts = (Mount(env, ENV), Mount(folder / "tools", TOOLS), *python_mounts(interpreter), *hidden)
     return replace(prepared, mounts=mounts, bytecode=folder / "bytecode")

@@ -39,6 +39,8 @@ class Copies:
 def copies_of(prepared: Prepared, backend: Backend, *, runs: bool = False) -> Copies:
     """The copies of a prepared project, with their `runs` if asked for. Raises `SandboxError`."""
     packages = (*(mount.target for mount in prepared.mounts), *OF_SYSTEM)
+    if not packages:
+        return Copies()
     with backend.open(prepared.world()) as sandbox:
         return copies_in(sandbox, backend.python, packages, runs=runs)
 

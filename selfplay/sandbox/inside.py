@@ -38,8 +38,6 @@ FILES = {
 PRESSURE = "/proc/pressure"
 """Of the whole machine, and anyone may write there: each close of such a file waits for the kernel, so that processes
 with thousands of them take a minute to end, whatever kills them."""
-HIDDEN = ("usr/lib*/python3*/*-packages", "usr/local/lib*/python3*/*-packages")
-"""Folders of the machine's own Python packages, which no environment uses: one may be the project, whole."""
 LOCKS = "/proc/locks"
 """Lists the whole machine's, and while it is read no file lock goes on anywhere."""
 NAMESPACES = ("--unshare-user", "--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts")
@@ -67,7 +65,7 @@ def check(world: World) -> None:
 
 def system_part(programs: Programs) -> dict[str, dict[str, str]]:
     """The parts that the launcher assembles once: path -> host path to bind or to copy, text to write, or link
-    target, or nothing for a folder that is hidden."""
+    target."""
     roots = [Path("/", name) for name in ROOTS]
     shown = [Path("/usr"), *(path for path in roots if path.is_dir() and not path.is_symlink())]
     binds = {str(path): str(path) for path in (*shown, Path("/proc"), Path("/dev"))}
@@ -76,13 +74,7 @@ def system_part(programs: Programs) -> dict[str, dict[str, str]]:
     binds |= {f"{FIXED}/python/{place.name}": str(place) for place in python_folders(programs.python_prefix)}
     copies = {name: str(Path(name).resolve()) for name in COPIED if Path(name).is_file()}
     links = {str(path): str(path.readlink()) for path in roots if path.is_symlink()}
-    hidden = dict.fromkeys(hidden_places(), "")
-    return {"binds": binds, "copies": copies, "files": FILES, "links": links, "hidden": hidden}
-
-
-def hidden_places() -> tuple[str, ...]:
-    """The folders of this machine's `/usr` that no sandbox shows."""
-    return tuple(str(path) for pattern in HIDDEN for path in sorted(Path("/").glob(pattern)) if path.is_dir())
+    return {"binds": binds, "copies": copies, "files": FILES, "links": links}
 
 
 def sources(world: World) -> dict[str, str]:

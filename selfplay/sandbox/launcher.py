@@ -74,8 +74,6 @@ def move_into_own_root(system: dict[str, Any]) -> None:
         Path(root + place).write_bytes(data)
     for place, target in system["links"].items():
         Path(root + place).symlink_to(target)
-    for place in system["hidden"]:
-        mount("none", root + place, "tmpfs", MS_NOSUID | MS_NODEV, "size=4k,mode=555")
     for place in (HOST, SHELF, "/tmp"):  # bwrap builds its new root on /tmp
         Path(root + place).mkdir()
     if libc.syscall(PIVOT_ROOT[platform.machine()], root.encode(), (root + HOST).encode()) != 0:

@@ -14,6 +14,8 @@ from selfplay.sandbox.protocol import IsolationUnavailable, Limits
 
 MOST_OWN = 1 << 16
 SHARE, LEAST = 4, 1024
+FILES = int(Path("/proc/sys/fs/file-max").read_text())
+"""Files that all processes of this machine together may have open."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,7 @@ def descriptors(uid: int) -> int:
     where that leaves each of them enough. A sandbox with our own uid may have fewer than half of ours, so that those
     it is sending leave room for ours; fewer than half, because the kernel lets one more message through."""
     allowed, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    of_machine = int(Path("/proc/sys/fs/file-max").read_text()) // SHARE // Limits().processes
+    of_machine = FILES // SHARE // Limits().processes
     most = max(min(OPEN_FILES, of_machine), LEAST)
     if uid != os.getuid() or allowed == resource.RLIM_INFINITY:
         return most

@@ -9,7 +9,7 @@ import time
 import pytest
 from ordinary_user import NOBODY, by_root, of_the_sandbox
 
-from selfplay.sandbox import Backend, SandboxError, World
+from selfplay.sandbox import Backend, SandboxError, World, ulimits
 from selfplay.sandbox.hibernation import OPEN_FILES
 from selfplay.sandbox.ulimits import descriptors
 
@@ -99,9 +99,13 @@ def test_what_a_neighbour_leaves_of_pipes_still_works(backend: Backend) -> None:
 def test_a_sandbox_of_our_own_uid_leaves_us_descriptors(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(resource, "getrlimit", lambda what: (1024, 1024))
     assert descriptors(os.getuid()) + 2 * 253 < 1024  # one message carries 253, and two may pass the check at once
+    monkeypatch.setattr(ulimits, "FILES", 10**9)
     assert descriptors(os.getuid() + 1) == OPEN_FILES
     monkeypatch.setattr(resource, "getrlimit", lambda what: (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
     assert descriptors(os.getuid()) == OPEN_FILES
+    for files, share in ((4 * 512 * 2000, 2000), (100_000, 1024)):  # a quarter of the machine's, and enough for each
+        monkeypatch.setattr(ulimits, "FILES", files)
+        assert descriptors(os.getuid()) == share
 
 
 @by_root

@@ -133,7 +133,8 @@ CASES = {
         "parser", "exit code 3: why", parser("import sys; sys.stderr.write('why'); sys.exit(3)")
     ),
     "parser is no python": Case("parser", "exit code 1: SyntaxError", parser("def")),
-    "parser hangs": Case("parser", "did not end within", parser("import time; time.sleep(1000)")),
+    "parser hangs": Case("parser", "did not end within", parser("while True: pass")),
+    "parser waits": Case("parser", "did not get a core within", parser("import time; time.sleep(1000)")),
     "parser floods": Case("parser", "printed more than", parser("print('x' * 10_000_000)")),
     "parser kills all": Case("parser", "test_parser.py", parser("import os; os.kill(-1, 9); os.kill(1, 9); 1/0")),
     "parser finds nothing": Case("parser", "found no test", parser(JSON)),

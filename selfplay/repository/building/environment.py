@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 SHOWN = ("/usr", "/bin", "/lib", "/lib64", "/etc")
 """Folders of the machine, or of its image, that every sandbox sees."""
+OF_SYSTEM = ("usr/lib*/python3*/*-packages", "usr/local/lib*/python3*/*-packages")
 
 
 def build(staging: Path, request: BuildRequest, backend: Backend, progress: Say) -> None:
@@ -116,6 +117,14 @@ def _python_env() -> dict[str, str]:
 
 def _tools(request: BuildRequest) -> tuple[Mount, ...]:
     return (Mount(_uv(), "/build/uv"), *(python_mounts(request.interpreter) if request.interpreter else ()))
+
+
+def hidden_packages(empty: Path) -> tuple[Mount, ...]:
+    """An `empty` folder over each of this machine's own Python packages, which no environment uses: one may be the
+    project itself, whole."""
+    places = [place for pattern in OF_SYSTEM for place in sorted(Path("/").glob(pattern)) if place.is_dir()]
+    empty.mkdir(exist_ok=True)
+    return tuple(Mount(empty, str(place)) for place in places)
 
 
 def python_mounts(interpreter: Interpreter) -> tuple[Mount, ...]:

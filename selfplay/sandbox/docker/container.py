@@ -95,7 +95,7 @@ def host(plan: ContainerPlan) -> HostConfig:
         nano_cpus=int(limits.cpus * 1e9) if limits.cpus else None,
         pids_limit=limits.processes + 1,  # and the agent
         read_only=True,
-        tmpfs=volumes(plan) | writable(plan) | hidden(plan),
+        tmpfs=volumes(plan) | writable(plan),
         cap_drop=["ALL"],
         security_opt=list(profile.security(plan.engine.machine)),
         ulimits=[Ulimit(name=name, soft=most, hard=most) for name, most in ceilings.items()],
@@ -107,11 +107,6 @@ def host(plan: ContainerPlan) -> HostConfig:
     )
     made["MaskedPaths"] = list(MASKED)
     return made
-
-
-def hidden(plan: ContainerPlan) -> dict[str, str]:
-    """Folders of the machine's own packages, where its `/usr` is shown -> options of the empty ones in their place."""
-    return dict.fromkeys(inside.hidden_places() if plan.image.ours else (), "ro,nosuid,nodev,size=4k,mode=555")
 
 
 def writable(plan: ContainerPlan) -> dict[str, str]:

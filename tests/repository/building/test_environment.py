@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from selfplay.repository.building.environment import python_mounts
+from selfplay.repository.building.environment import hidden_packages, python_mounts
 from selfplay.repository.building.interpreters import Interpreter
 from selfplay.sandbox import Backend, World
 
@@ -17,3 +17,14 @@ def test_of_a_python_in_the_home_its_own_folders_are_shown_alone(backend: Backen
     with backend.open(World(mounts=mounts)) as sandbox:
         assert sandbox.run(["ls", "-A", str(home)], timeout=10).stdout.split() == [b"bin", b"lib"]
         assert sandbox.read_file(f"{home}/lib/python3.11/os.py") == b"lib/python3.11/os.py"
+
+
+def test_the_machine_s_own_packages_are_hidden(backend: Backend, tmp_path: Path) -> None:
+    """One of them may be the project itself, whole: one copy command earned the reward, and the audit said "clean"."""
+    mounts = hidden_packages(tmp_path / "empty")
+    assert {place for place in ("/usr/lib/python3/dist-packages",) if Path(place).is_dir()} <= {
+        m.target for m in mounts
+    }
+    with backend.open(World(mounts=mounts)) as sandbox:
+        for mount in mounts:
+            assert sandbox.run(["ls", "-A", mount.target], timeout=10).stdout == b""
