@@ -85,7 +85,7 @@ def build_or_reuse(
         env=variables(found.plan.language, source.ready is not None), recorded=recorded,
         notes=(*found.notes, *record["notes"]),
     )  # fmt: skip
-    hidden = () if image else hidden_packages(workshop.cache / "empty")
+    hidden = () if image else hidden_packages(workshop.cache / "empty", prepared.tree, prepared.language)
     return _mounted(prepared, folder, interpreter if source.ready is None else None, hidden)
 
 
@@ -164,6 +164,7 @@ def _mounted(prepared: Prepared, folder: Path, interpreter: Interpreter | None, 
     env = folder / "env"
     if interpreter is None:
         place = go_modules.PLACE if prepared.language == "go" else node_packages.PLACE
-        return replace(prepared, mounts=(Mount(env, place),)) if any(env.glob("*")) else prepared
+        own = (Mount(env, place),) if any(env.glob("*")) else ()
+        return replace(prepared, mounts=(*own, *hidden))
     mounts = (Mount(env, ENV), Mount(folder / "tools", TOOLS), *python_mounts(interpreter), *hidden)
     return replace(prepared, mounts=mounts, bytecode=folder / "bytecode")

@@ -18,8 +18,6 @@ from selfplay.sandbox.kill_detection import unless_killed
 from selfplay.untrusted_json import AnswerError, answer
 
 LOOK_SECONDS = 120.0
-OF_SYSTEM = ("/usr/lib/node_modules", "/usr/local/lib/node_modules", "/usr/share/nodejs", "/usr/share/gocode")
-"""Folders of the machine's own packages that sandboxes show, since its tools are there."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +36,7 @@ class Copies:
 
 def copies_of(prepared: Prepared, backend: Backend, *, runs: bool = False) -> Copies:
     """The copies of a prepared project, with their `runs` if asked for. Raises `SandboxError`."""
-    packages = (*(mount.target for mount in prepared.mounts), *OF_SYSTEM)
+    packages = tuple(mount.target for mount in prepared.mounts)
     if not packages:
         return Copies()
     with backend.open(prepared.world()) as sandbox:

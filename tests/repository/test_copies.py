@@ -8,7 +8,7 @@ import pytest
 from repository_fixtures import write
 
 from selfplay.repository import Prepared
-from selfplay.repository.copies import OF_SYSTEM, Copies, CopiesOnce, copies_of
+from selfplay.repository.copies import Copies, CopiesOnce, copies_of
 from selfplay.sandbox import Backend, Mount
 
 CODE = "".join(f"def step_{n}(value):\n    return value + {n}\n" for n in range(10))
@@ -83,7 +83,7 @@ def test_packages_that_cannot_be_looked_through_count_as_a_copy(
 ) -> None:
     monkeypatch.setattr("selfplay.repository.copies.LOOK_SECONDS", 0.001)
     made = project(tmp_path, {"shop.py": CODE}, {"shop.py": ""})
-    assert copies_of(made, backend) == Copies(("/packages/node_modules", *OF_SYSTEM))
+    assert copies_of(made, backend) == Copies(("/packages/node_modules",))
 
 
 def test_copies_are_looked_for_once(backend: Backend, tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from selfplay.oracle.leak_audit.needles import needles
 from selfplay.oracle.task import Task
 from selfplay.oracle.world import SolverWorld, open_world
 from selfplay.plain_text import shown
-from selfplay.repository.copies import OF_SYSTEM, copies_in
+from selfplay.repository.copies import copies_in
 from selfplay.sandbox import WORKDIR, Backend, Limits, SandboxError
 from selfplay.sandbox.kill_detection import unless_killed
 from selfplay.untrusted_json import AnswerError, answer
@@ -103,7 +103,7 @@ def audit(world: SolverWorld) -> Audit:
     wanted = needles(world.task)
     if not wanted.telling and not wanted.lines and not wanted.python:
         return Audit(0, (), 0, NOTHING_TO_TELL, removed=world.git)
-    mounted = [*(mount.target for mount in world.task.world.mounts), *OF_SYSTEM]
+    mounted = [mount.target for mount in world.task.world.mounts]
     copies = copies_in(world.sandbox, world.python, mounted).places
     stdin = json.dumps({**wanted.to_json(), "least": [SHARE, INSTALLED_SHARE], "copies": copies}).encode()
     command = [world.python, "-I", "-S", "-c", program(), WORKDIR, "/tmp", "/home", *mounted]

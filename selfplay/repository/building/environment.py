@@ -8,11 +8,13 @@ the location of the cache: the environment is always at `/env`, the tools at `/t
 from __future__ import annotations
 
 import json
-from contextlib import AbstractContextManager, nullcontext
+import re
+from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from selfplay.formatting import Say
+from selfplay.plain_text import regular_file
 from selfplay.repository.building import go_modules, node_packages
 from selfplay.repository.building.build import BUILD_LIMITS, ENV, TOOLS, Building, BuildRequest
 from selfplay.repository.building.build_results import BuildResults
@@ -23,9 +25,10 @@ from selfplay.repository.building.interpreters import Interpreter
 from selfplay.repository.building.toolchains import SYSTEM_PATH
 from selfplay.repository.cache import give
 from selfplay.repository.network.indexes import for_sandbox
-from selfplay.sandbox import WORKDIR, Backend, Mount, World
+from selfplay.sandbox import MIB, WORKDIR, Backend, Mount, World
 from selfplay.sandbox.machine import fitting
 from selfplay.sandbox.programs import python_folders
+from selfplay.untrusted_json import AnswerError, json_value
 
 if TYPE_CHECKING:
     from selfplay.repository.network.egress import Egress
@@ -33,6 +36,9 @@ if TYPE_CHECKING:
 
 SHOWN = ("/usr", "/bin", "/lib", "/lib64", "/etc")
 """Folders of the machine, or of its image, that every sandbox sees."""
+_NAME = re.compile(r"(?:@[a-z0-9_-][a-z0-9._-]{0,100}/)?[a-z0-9_-][a-z0-9._-]{0,100}", re.IGNORECASE)
+OF_NODE = ("usr/lib/node_modules/**/{}", "usr/local/lib/node_modules/**/{}", "usr/share/nodejs/{}")
+MOST_HIDDEN = 20
 OF_SYSTEM = ("usr/lib*/python3*/*-packages", "usr/local/lib*/python3*/*-packages")
 
 
@@ -119,12 +125,30 @@ def _tools(request: BuildRequest) -> tuple[Mount, ...]:
     return (Mount(_uv(), "/build/uv"), *(python_mounts(request.interpreter) if request.interpreter else ()))
 
 
-def hidden_packages(empty: Path) -> tuple[Mount, ...]:
-    """An `empty` folder over each of this machine's own Python packages, which no environment uses: one may be the
-    project itself, whole."""
-    places = [place for pattern in OF_SYSTEM for place in sorted(Path("/").glob(pattern)) if place.is_dir()]
+def hidden_packages(empty: Path, tree: Path, language: str) -> tuple[Mount, ...]:
+    """An `empty` folder over each of this machine's own packages that may be the project itself, whole: all of
+    Python's, which no environment uses; of JavaScript's those of the project's name (npm, which has them, may not run
+    there then)."""
+    patterns = OF_SYSTEM if language == "python" else _of_the_name(tree) if language == "javascript" else ()
+    places = [place for pattern in patterns for place in sorted(Path("/").glob(pattern)) if place.is_dir()]
     empty.mkdir(exist_ok=True)
-    return tuple(Mount(empty, str(place)) for place in places)
+    return tuple(Mount(empty, str(place)) for place in places[:MOST_HIDDEN] if not place.is_symlink())
+
+
+def _beginning(path: Path) -> bytes:
+    with path.open("rb") as stream:
+        return stream.read(MIB)
+
+
+def _of_the_name(tree: Path) -> tuple[str, ...]:
+    path = regular_file(tree, "package.json")
+    value = None
+    with suppress(AnswerError):
+        value = json_value(_beginning(path).removeprefix(b"\xef\xbb\xbf")) if path else None
+    name = str(value.get("name", "")) if isinstance(value, dict) else ""
+    if not _NAME.fullmatch(name):
+        return ()
+    return tuple(pattern.format(name) for pattern in OF_NODE)
 
 
 def python_mounts(interpreter: Interpreter) -> tuple[Mount, ...]:

@@ -179,12 +179,11 @@ def test_the_test_around_a_failing_subtest_is_hidden_with_it() -> None:
     assert [(failure.name, failure.lines) for failure in found] == [("TestA/b", frozenset([4]))]
 
 
-def test_files_that_cannot_be_parsed_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_that_cannot_be_parsed_are_named(tmp_path: Path) -> None:
     """Else a repository of deep code would have no function to change, and nobody would know why."""
     tree = _tree(tmp_path)
     (tree / "deep.go").write_text("package shop\n\nfunc Deep() {\n" + 900 * "{\n" + 900 * "}\n" + "}\n")
     said: list[str] = []
-    monkeypatch.setattr("selfplay.repository.copies.OF_SYSTEM", ())
     made = SimpleNamespace(language="go", tree=tree, mounts=())
     known = known_of(made, _task("direct").suite, None, said.append)  # type: ignore[arg-type]
     assert isinstance(known, Sources) and "deep.go" in known.unparsed
