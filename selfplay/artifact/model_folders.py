@@ -12,7 +12,7 @@ from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import Any, Final, TypedDict
 
-from selfplay.artifact.reading import UntrustedDataError, read_named
+from selfplay.artifact.reading import UntrustedDataError, of_hub, read_named
 from selfplay.untrusted_json import AnswerError, json_value, loose_value
 from selfplay.user_paths import expanded
 
@@ -91,7 +91,7 @@ def _refuse_strange_files(folder: Path) -> None:
     would read it into prompts, and write it into the next model. Weights may be such links, since other files are no
     weights; so may all of a folder in the hub's cache, to its own blobs."""
     real = folder.resolve()
-    own = real.parent.parent if (real.parent.name, real.parent.parent.name[:8]) == ("snapshots", "models--") else real
+    own = of_hub(real, "models") or real
     for at, path in enumerate(_below(real, 0)):
         if at >= MOST_ENTRIES:
             raise UntrustedDataError(f"it holds more than {MOST_ENTRIES} files", "Name the folder of one model.")

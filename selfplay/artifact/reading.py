@@ -91,6 +91,13 @@ def opened_named(path: Path, most: int) -> Iterator[IO[bytes]]:
         yield stream
 
 
+def of_hub(folder: Path, kind: str) -> Path | None:
+    """The hub's folder of a model or dataset (`kind`: models, datasets) of which `folder` is a snapshot: its files are
+    links to blobs there. None for any other folder."""
+    place = folder.parent.parent
+    return place if folder.parent.name == "snapshots" and place.name.startswith(f"{kind}--") else None
+
+
 def existing_folder(root: Path, *names: str) -> Path | None:
     """The folder `root/names...`; None if it is absent. Raises `UntrustedDataError` for a link or a file in its
     place, and for a name that is a path."""

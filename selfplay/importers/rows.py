@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from selfplay.artifact.decoding import parse_json, text_memory
-from selfplay.artifact.reading import MIB, UntrustedDataError, listed_below, opened_named
+from selfplay.artifact.reading import MIB, UntrustedDataError, listed_below, of_hub, opened_named
 from selfplay.curriculum.reading_bounds import limited_memory
 from selfplay.errors import SelfplayError
 from selfplay.untrusted_json import MOST_VALUES
@@ -82,8 +82,8 @@ def _is_own(file: Path, folder: Path) -> bool:
     """Whether it is a file of this folder: a link may lead to another, but in the hub's cache to its own blobs. Raises
     `ImportRefused` for a link elsewhere."""
     real = folder.resolve()
-    snapshot = (real.parent.name, real.parent.parent.name[:10]) == ("snapshots", "datasets--")
-    if not file.resolve().is_relative_to(real.parent.parent / "blobs" if snapshot and file.is_symlink() else real):
+    hub = of_hub(real, "datasets")
+    if not file.resolve().is_relative_to(hub / "blobs" if hub and file.is_symlink() else real):
         raise ImportRefused(f"{file} is a link that leads out of the folder", "Put a copy in its place.")
     return file.is_file()
 

@@ -20,6 +20,8 @@ from selfplay.sandbox.protocol import MIB, Limits, SandboxError
 PERIOD_US = 100_000
 INSTANCES = itertools.count()
 OPTIONAL = ("sw", "kmem.tcp")
+EVENTS = "memory.events"
+"""Of v2."""
 
 
 @dataclass
@@ -123,7 +125,7 @@ class ControlGroup:
 
     def limits_met(self) -> int:
         """How often the group has met its own limit and could free nothing; 0 under v1, which does not count."""
-        return self._number("memory.events", "oom ")
+        return self._number(EVENTS, "oom ") if self._kills_file == EVENTS else 0
 
     def forget_peak(self) -> None:
         """Start anew what v1 remembers of the group's memory, so that it tells about one request."""
@@ -136,7 +138,7 @@ class ControlGroup:
         """Whether the group has met its own limit since it had done so `before` times (v2), or since the peak was
         forgotten (v1, which counts files that were read, too): a machine or a group around it without memory kills,
         too."""
-        if self._number("memory.events", "oom ") > before:
+        if self.limits_met() > before:
             return True
         most, limit = (self._number(f"memory.{name}_in_bytes") for name in ("max_usage", "limit"))
         return bool(limit) and most + MIB > limit
@@ -144,9 +146,7 @@ class ControlGroup:
     @cached_property
     def _kills_file(self) -> str:
         """Which kernel has which is asked once: the number is read before each command."""
-        known = (
-            name for name in ("memory.events", "memory.oom_control") for one in self.folders if (one / name).exists()
-        )
+        known = (name for name in (EVENTS, "memory.oom_control") for one in self.folders if (one / name).exists())
         return next(known, "")
 
     @cached_property

@@ -33,9 +33,8 @@ class Cause(StrEnum):
     """Why a sandbox ended before it was closed.
 
     `LIMIT`: the kernel reports that a limit of this sandbox killed it, or processes of its code could not be killed, so
-    the code inside may be the cause. `OUTSIDE`:
-    its host process (the launcher, the engine) went away. `UNKNOWN`: anything else, such as a signal from outside, or
-    the machine being out of memory.
+    the code inside may be the cause. `OUTSIDE`: its host process (the launcher, the engine) went away. `UNKNOWN`:
+    anything else, such as a signal from outside, or the machine being out of memory.
     """
 
     LIMIT = "limit"

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import json
 import re
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from selfplay.formatting import Say
-from selfplay.plain_text import regular_file
 from selfplay.repository.building import go_modules, node_packages
 from selfplay.repository.building.build import BUILD_LIMITS, ENV, TOOLS, Building, BuildRequest
 from selfplay.repository.building.build_results import BuildResults
@@ -25,10 +24,10 @@ from selfplay.repository.building.interpreters import Interpreter
 from selfplay.repository.building.toolchains import SYSTEM_PATH
 from selfplay.repository.cache import give
 from selfplay.repository.network.indexes import for_sandbox
-from selfplay.sandbox import MIB, WORKDIR, Backend, Mount, World
+from selfplay.repository.package_json import read_package
+from selfplay.sandbox import WORKDIR, Backend, Mount, World
 from selfplay.sandbox.machine import fitting
 from selfplay.sandbox.programs import python_folders
-from selfplay.untrusted_json import AnswerError, json_value
 
 if TYPE_CHECKING:
     from selfplay.repository.network.egress import Egress
@@ -135,20 +134,9 @@ def hidden_packages(empty: Path, tree: Path, language: str) -> tuple[Mount, ...]
     return tuple(Mount(empty, str(place)) for place in places[:MOST_HIDDEN] if not place.is_symlink())
 
 
-def _beginning(path: Path) -> bytes:
-    with path.open("rb") as stream:
-        return stream.read(MIB)
-
-
 def _of_the_name(tree: Path) -> tuple[str, ...]:
-    path = regular_file(tree, "package.json")
-    value = None
-    with suppress(AnswerError):
-        value = json_value(_beginning(path).removeprefix(b"\xef\xbb\xbf")) if path else None
-    name = str(value.get("name", "")) if isinstance(value, dict) else ""
-    if not _NAME.fullmatch(name):
-        return ()
-    return tuple(pattern.format(name) for pattern in OF_NODE)
+    name = str(read_package(tree).get("name", ""))
+    return tuple(pattern.format(name) for pattern in OF_NODE) if _NAME.fullmatch(name) else ()
 
 
 def python_mounts(interpreter: Interpreter) -> tuple[Mount, ...]:

@@ -26,9 +26,9 @@ from selfplay.repository.fetching.transport import AS_THE_USER, Access, located,
 from selfplay.sandbox import Backend, Mount
 
 MAX_ROUNDS = 4
+"""How often a sandbox is asked: three levels of submodules, and the answer."""
 SUBMODULES_SECONDS, SUBMODULES_BYTES = 1800.0, 4 << 30
 """After so much no further submodule is fetched."""
-"""How often a sandbox is asked: three levels of submodules, and the answer."""
 
 
 @dataclass(frozen=True)

@@ -32,8 +32,8 @@ from selfplay.sandbox.owners import scratch
 SOCKET, FORWARDER = "/build/egress.sock", "/build/egress.py"
 HELP = "an engine on another machine cannot, and gVisor only with `--host-uds=open`"
 SECONDS = 20.0
-SO_PASSRIGHTS = 83
 """Seconds for testing the access, and for ending it."""
+SO_PASSRIGHTS = 83  # linux/socket.h
 
 
 @dataclass

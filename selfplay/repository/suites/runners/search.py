@@ -6,14 +6,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from selfplay.plain_text import printable, regular_file
+from selfplay.plain_text import printable
 from selfplay.repository.errors import NoTests
+from selfplay.repository.package_json import read_package
 from selfplay.repository.suites.runners.command_line import found_in, segments
 from selfplay.repository.suites.runners.compiling import Scripts, named
 from selfplay.repository.suites.runners.go import GO
 from selfplay.repository.suites.runners.javascript import AVA, JEST, MOCHA, VITEST
 from selfplay.repository.suites.runners.runner import RunnerCall
-from selfplay.untrusted_json import AnswerError, json_value
 
 OTHERS = (
     "tap", "tape", "uvu", "jasmine", "karma", "lab", "@hapi/lab", "qunit", "cypress", "playwright", "bun",
@@ -21,7 +21,6 @@ OTHERS = (
 )  # fmt: skip
 """Known frameworks whose tests are not measured: named in the error."""
 MEASURED = "mocha, jest, vitest, ava and `node --test`"
-MOST_BYTES = 1 << 20
 ANOTHER = "A model injector (--policy) needs no measured suite, and can still work on it."
 
 
@@ -34,7 +33,7 @@ def calling(tree: Path, source: str, language: str, command: str | None) -> Runn
         raise NoTests(
             f"{source} is written in {language}; only suites of Python, JavaScript and Go are measured", ANOTHER
         )
-    return _javascript(_package(tree), source, command)
+    return _javascript(read_package(tree), source, command)
 
 
 def _go(source: str, command: str | None) -> RunnerCall:
@@ -89,19 +88,6 @@ def _followed(command: str, scripts: Scripts, followed: set[str], before: tuple[
             earlier += scripts.all_compiling(name)
         before += scripts.compiling(words)
     return None
-
-
-def _package(tree: Path) -> Mapping[str, Any]:
-    path = regular_file(tree, "package.json")
-    if path is None:
-        return {}
-    with path.open("rb") as stream:
-        data = stream.read(MOST_BYTES)
-    try:
-        value = json_value(data.removeprefix(b"\xef\xbb\xbf"))
-    except AnswerError:
-        return {}
-    return value if isinstance(value, dict) else {}
 
 
 def _texts(package: Mapping[str, Any], name: str) -> dict[str, str]:
