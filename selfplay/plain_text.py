@@ -63,6 +63,12 @@ def safe_relative(path: str) -> str | None:
     return path if inside and plain == path and ".git" not in path.lower().split("/") else None
 
 
+def folders_above(path: str) -> list[str]:
+    """The folders in which a relative path lies, the topmost first."""
+    parts = path.split("/")
+    return ["/".join(parts[:count]) for count in range(1, len(parts))]
+
+
 def regular_file(root: Path, path: str) -> Path | None:
     """The file at the relative `path` below `root`, if it is a regular file and the path contains no link."""
     if safe_relative(path) is None:

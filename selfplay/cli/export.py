@@ -8,6 +8,7 @@ import typer
 from selfplay.cli.app import app
 from selfplay.cli.conflicts import one_of, refuse
 from selfplay.cli.output import print_json, print_line
+from selfplay.cli.trust import TrustOption, trusted
 from selfplay.export.formats import FORMS, STATEMENTS, Form, Statement
 from selfplay.formatting import count, shortened
 
@@ -41,6 +42,7 @@ def export(
     ] = "ssr",
     parquet: AsParquet = False,
     jsonl: AsLines = False,
+    trust: TrustOption = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the counts as JSON.")] = False,
 ) -> None:
     """The bugs of runs as a dataset of another tool's format, with all that is needed to run them. The same pool gives
@@ -60,7 +62,7 @@ def export(
     out = out or made_of(run_dir[0], form, anew=True)
     order = ExportOrder(
         tuple(run_dir), out, cast(Form, form), choice, read_split(split) if split else None,
-        cast(Statement, statement), parquet if parquet or jsonl else None,
+        cast(Statement, statement), parquet if parquet or jsonl else None, any(trusted(run, trust) for run in run_dir),
     )  # fmt: skip
     with LiveWatcher(f"writing {shortened(out.name)}"):
         found = run_export(order)

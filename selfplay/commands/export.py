@@ -7,6 +7,8 @@ from typing import Any
 
 from selfplay.curriculum import CurriculumError
 from selfplay.curriculum.reading_bounds import bounded_reading, bounded_time
+from selfplay.curriculum.stored_bugs import wishes
+from selfplay.curriculum.trust import require
 from selfplay.export import dataset
 from selfplay.export.bug_selection import BugSelection, training_repositories
 from selfplay.export.environments import write_environments
@@ -20,7 +22,7 @@ from selfplay.export.writing import new_folder, write_manifest
 class ExportOrder:
     """What the user asked for. `train`: the share of the repositories that are for training, None for no split.
     `statement`: which of the two the agent gets. `parquet`: tables as Parquet or as JSON lines; None: as Parquet if
-    JSON lines would be large."""
+    JSON lines would be large. `trust`: setup commands and images of others' runs go into the dataset unasked."""
 
     runs: Sequence[Path]
     out: Path
@@ -29,6 +31,7 @@ class ExportOrder:
     train: float | None = None
     statement: Statement = "ssr"
     parquet: bool | None = None
+    trust: bool = False
 
 
 @dataclass(frozen=True)
@@ -46,11 +49,14 @@ class Exported:
 
 
 def run_export(order: ExportOrder) -> Exported:
-    """Write the dataset into `order.out`, which is new or empty. Raises `CurriculumError` and then leaves nothing."""
+    """Write the dataset into `order.out`, which is new or empty. Raises `CurriculumError` and then leaves nothing:
+    `NotTrusted` for what building the dataset's images would run or fetch for a run that is not the user's own."""
     if order.form not in FORMS:
         raise CurriculumError(f"there is no format {order.form!r}", f"The formats are {', '.join(FORMS)}.")
     with bounded_reading(order.runs):
         found = collect(order.runs, order.choice)
+    for one in found.bugs:
+        require(wishes(one.bug, fetched=False), order.trust)
     with bounded_time(order.runs), new_folder(order.out) as folder:
         found.leave_out(write_environments(folder, found.bugs))
         splits = dict(_splits(found, order.train))

@@ -88,8 +88,8 @@ class _Import:
         self.found = Taken()
         self.known = {bug.id: bug for bug in pool.bugs()}
         self.trees: dict[tuple[str, ...], str] = {}
-        self.damaged: dict[Path, str] = {}
-        self.held: dict[Path, str] = {}
+        self.damaged: dict[tuple[int, int], str] = {}
+        self.held: dict[tuple[int, int], str] = {}
 
     def take(self, row: DatasetRow) -> None:
         try:
@@ -128,20 +128,22 @@ class _Import:
 
     def _unpacked(self, task: ImportedTask, archive: Path) -> str:
         """An archive's tree. One that is damaged, or that holds another tree, is unpacked once, however many rows name
-        it."""
-        if archive in self.damaged:
-            raise ImportRefused(self.damaged[archive])
-        if self.held.get(archive, task.tree_hash) != task.tree_hash:
-            raise _OtherTree(self.held[archive], task)
+        it, by this name or by another."""
+        found = archive.stat()
+        same = (found.st_dev, found.st_ino)
+        if same in self.damaged:
+            raise ImportRefused(self.damaged[same])
+        if self.held.get(same, task.tree_hash) != task.tree_hash:
+            raise _OtherTree(self.held[same], task)
         try:
             return self._kept(task, lambda at: _unpack(archive, at))
         except _OtherTree as error:
-            self.held[archive] = error.tree
+            self.held[same] = error.tree
             raise
         except (SandboxError, CurriculumError):
             raise
         except SelfplayError as error:
-            self.damaged[archive] = error.message
+            self.damaged[same] = error.message
             raise
 
     def _kept(self, task: ImportedTask, make: Callable[[Path], None]) -> str:

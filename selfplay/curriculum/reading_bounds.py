@@ -4,6 +4,7 @@ Each bound on what a run holds (rows, values, bytes of a file) is on one thing; 
 together, or does with each pair of them, has no other bound than these, which the kernel keeps.
 """
 
+import faulthandler
 import os
 import resource
 import signal
@@ -16,13 +17,16 @@ from selfplay.curriculum.records import CurriculumError
 from selfplay.curriculum.trust import BASE_MIB, is_own, times
 from selfplay.curriculum.untrusted_sqlite import LARGER
 
-MIB = 1 << 20
+MIB, STDERR = 1 << 20, 2
 PROGRAM_MIB = 80
 """What our own program takes of `BASE_MIB` before it reads anything."""
 
 
 SECONDS, AGAIN = 60.0, 1.0
 """Core seconds, and how soon an interrupt comes again that a library swallowed."""
+STANDSTILL = 900.0
+"""Seconds by the clock after which the process ends with its stack: a library that meets the bound of memory may wait
+for ever, and takes no interrupt."""
 
 
 class _Late(BaseException):
@@ -39,7 +43,7 @@ def bounded_reading(runs: Sequence[Path]) -> Iterator[None]:
 
 @contextmanager
 def bounded_time(runs: Sequence[Path]) -> Iterator[None]:
-    """The half of `bounded_reading` that is of time."""
+    """The half of `bounded_reading` that is of time. After `STANDSTILL` seconds the process ends."""
     if _all_own(runs) or threading.current_thread() is not threading.main_thread():  # others get no signals
         yield
         return
@@ -50,11 +54,13 @@ def bounded_time(runs: Sequence[Path]) -> Iterator[None]:
     seconds = SECONDS * times()
     before = signal.signal(signal.SIGPROF, late)
     signal.setitimer(signal.ITIMER_PROF, seconds, AGAIN)
+    faulthandler.dump_traceback_later(STANDSTILL * times(), exit=True, file=STDERR)
     try:
         yield
     except _Late:
         raise CurriculumError(f"{_named(runs)} takes more than {seconds:.0f} s of a core to read", LARGER) from None
     finally:
+        faulthandler.cancel_dump_traceback_later()
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.signal(signal.SIGPROF, before)
 

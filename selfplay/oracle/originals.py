@@ -7,7 +7,7 @@ from typing import Protocol
 
 from selfplay import patches
 from selfplay.oracle.errors import OracleError
-from selfplay.plain_text import decode, regular_file, safe_relative
+from selfplay.plain_text import decode, folders_above, regular_file, safe_relative
 from selfplay.sandbox import World
 from selfplay.workbench.files import TestFile
 from selfplay.workbench.reading import WHOLE, ReadBudget
@@ -69,12 +69,15 @@ class Original:
     def __init__(self, world: World, diffs: Sequence[str] = ()) -> None:
         self._world = world
         self._changed: dict[str, bool] = {}
+        self._folders: set[str] = set()
         for diff in diffs:
             for section in patches.parse(diff):
                 if section.old_path and section.kind in ("deleted", "renamed"):
                     self._changed[section.old_path] = False
                 if section.new_path:
                     self._changed[section.new_path] = True
+        for path in (path for path, kept in self._changed.items() if kept):
+            self._folders.update(folders_above(path))
 
     def text(self, path: str) -> str | None:
         return original_texts(self._world, [path]).get(path)
@@ -87,7 +90,7 @@ class Original:
             return False
         if path in self._changed:
             return self._changed[path]
-        if any(kept and name.startswith(f"{path}/") for name, kept in self._changed.items()):
+        if path in self._folders:
             return True
         return any(_exists(layer / path) for layer in self._world.tree)
 

@@ -6,10 +6,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from selfplay import patches
-from selfplay.patches import FilePatch
+from selfplay.patches import FilePatch, PatchError
 from selfplay.patches.changes import Change, changes
 from selfplay.patches.functions import PatchedFunction, find_tests
 
+MOST_LOOKED = 20_000_000
+"""Ids that are looked at for all the tests of a weakening: two seconds."""
+_WORD = re.compile(r"\w+")
 Owner = tuple[str, str]
 """(path, name of the test)."""
 
@@ -81,20 +84,25 @@ class Tests:
     """Ids of tests, indexed by the test they belong to."""
 
     def __init__(self, ids: Sequence[str]) -> None:
-        self._words = {test: frozenset(re.findall(r"\w+", test.split("[")[0])) for test in ids}
+        self._left = MOST_LOOKED
+        self._words = {test: frozenset(_WORD.findall(test.split("[")[0])) for test in ids}
         self._having: dict[str, list[str]] = {}
         for test, words in self._words.items():
             for word in words:
                 self._having.setdefault(word, []).append(test)
 
     def of(self, owner: Owner) -> list[str]:
-        """The ids of this test: by its file, if ids contain one, and by the words of its name."""
+        """The ids of this test: by its file, if ids contain one, and by the words of its name. Raises `PatchError` for
+        very many tests whose names are made of the same words."""
         path, name = owner
-        if not name.isidentifier() and "." not in name:
-            return [test for test in self._words if _may_be_in(test, path) and name in test.split("[")[0]]
-        words = set(name.split("."))
-        rarest = min((self._having.get(word, []) for word in words), key=len)
-        return [test for test in rarest if _may_be_in(test, path) and words <= self._words[test]]
+        words = frozenset(_WORD.findall(name))
+        rarest = min((self._having.get(word, []) for word in words), key=len, default=[*self._words])
+        self._left -= len(rarest)
+        if self._left < 0:
+            raise PatchError("the weakening changes too many tests that are named alike")
+        told = [test for test in rarest if _may_be_in(test, path) and words <= self._words[test]]
+        plain = all(part.isidentifier() for part in name.split("."))
+        return told if plain else [test for test in told if name in test.split("[")[0]]
 
 
 def _may_be_in(test: str, path: str) -> bool:

@@ -1,5 +1,7 @@
 """What reading a stranger's run may take of a core."""
 
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -32,3 +34,15 @@ def test_one_s_own_run_may_take_what_it_takes(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(reading_bounds, "is_own", lambda path: True)
     with reading_bounds.bounded_reading([tmp_path]):
         busy(0.5)
+
+
+def test_a_library_that_waits_for_ever_ends_the_process_with_its_stack(tmp_path: Path) -> None:
+    program = (
+        "import pathlib, threading\n"
+        "from selfplay.curriculum import reading_bounds\n"
+        "reading_bounds.is_own, reading_bounds.STANDSTILL = lambda path: False, 0.5\n"
+        "with reading_bounds.bounded_reading([pathlib.Path.cwd()]):\n"
+        "    threading.Lock().acquire() and threading.Event().wait()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, timeout=60)
+    assert done.returncode == 1 and b"Timeout (0:00:00.500000)!" in done.stderr

@@ -3,6 +3,7 @@
 import os
 import subprocess
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import hand_made
@@ -12,6 +13,7 @@ import pytest
 from selfplay.artifact.reading import UntrustedDataError
 from selfplay.commands.export import ExportOrder, run_export
 from selfplay.curriculum import CurriculumError
+from selfplay.curriculum.trust import NotTrusted, Wish, allow
 from selfplay.export.trees import pack
 
 ARTIFACT = hand_made.artifact("python")
@@ -97,6 +99,28 @@ def test_what_a_stranger_names_is_no_markup_of_the_card(tmp_path: Path) -> None:
     card = (tmp_path / "out" / "README.md").read_text()
     assert "Hostile" in card and "\n# Hostile" not in card and "<script>" not in card and "<img>" not in card
     assert "\\[click]" in card
+
+
+@pytest.mark.parametrize(
+    ("environment", "kind", "text"),
+    [
+        ({"setup": "pip install pytest"}, "setup", "pip install pytest"),
+        ({"image": "debian:12", "source": "image:debian:12:/src"}, "source", "image:debian:12:/src"),
+    ],
+)
+def test_a_command_or_an_image_of_a_run_is_asked_for(
+    tmp_path: Path, environment: dict[str, str], kind: str, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever builds the dataset's images runs it."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    folder = pools.pool(tmp_path / "run", ORIGINAL, pools.numbered(ARTIFACT, 1, environment=environment))
+    order = ExportOrder((folder,), tmp_path / "out")
+    with pytest.raises(NotTrusted, match=text) as caught:
+        run_export(order)
+    assert "--trust" in caught.value.hint and not order.out.exists()
+    assert run_export(replace(order, out=tmp_path / "trusted", trust=True)).splits == {"train": 1}
+    allow(Wish(kind, text, pools.tree_of(ORIGINAL)))
+    assert run_export(order).splits == {"train": 1}
 
 
 def test_no_name_of_a_remote_leads_out(tmp_path: Path) -> None:

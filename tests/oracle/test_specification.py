@@ -8,7 +8,9 @@ import hand_made
 import pytest
 
 from selfplay import patches
+from selfplay.oracle import weakening_parts
 from selfplay.oracle.specification import hidden_tests, least_failing, specification
+from selfplay.patches import PatchError
 
 FILE = "tests/test_x.py"
 TEXT = "import os\n\n\n" + "\n\n".join(
@@ -142,6 +144,15 @@ def test_javascript_by_its_tests_names(tmp_path: Path) -> None:
     shown = specification(weaken, {"a.test.js": text}, hidden)
     assert len(hidden) == 2
     assert [name in shown for name in ids] == [name not in hidden for name in ids]
+
+
+def test_tests_that_are_all_named_alike_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    """160,000 ids of the same words for each of 100,000 weakened tests would be looked at for half an hour."""
+    monkeypatch.setattr(weakening_parts, "MOST_LOOKED", 1000)
+    known = weakening_parts.Tests([f"a b {'a ' * number}" for number in range(100)])
+    with pytest.raises(PatchError, match="too many tests that are named alike"):
+        for number in range(11):
+            known.of(("a.test.js", f"a b {'b ' * number}"))
 
 
 def test_a_file_without_a_newline_at_its_end(tmp_path: Path) -> None:

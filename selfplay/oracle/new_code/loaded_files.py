@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping
 from pathlib import PurePosixPath
 
 from selfplay.oracle.originals import OriginalFiles
-from selfplay.oracle.screening.paths import folders
+from selfplay.plain_text import folders_above
 
 _WORD = re.compile(r"\w++")
 _COMPUTED = re.compile(
@@ -35,7 +35,7 @@ def loaded_files(new: Mapping[str, str], changed: Mapping[str, str], original: O
 
 def is_in_program(path: str, original: OriginalFiles, beside: Collection[str]) -> bool:
     """Whether a folder above it is a package, or one of these."""
-    return any(folder in beside or original.there(f"{folder}/__init__.py") for folder in folders(path))
+    return any(folder in beside or original.there(f"{folder}/__init__.py") for folder in folders_above(path))
 
 
 def _imported(original: OriginalFiles, sources: Collection[str]) -> Iterator[str]:

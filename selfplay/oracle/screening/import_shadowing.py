@@ -8,14 +8,14 @@ import fnmatch
 import posixpath
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from selfplay.artifact import Artifact
 from selfplay.oracle.originals import OriginalFiles
-from selfplay.oracle.screening.paths import folders
 from selfplay.patches import FilePatch
 from selfplay.patches.model import SYMLINK_MODE
+from selfplay.plain_text import folders_above
 
 _RUNNERS = frozenset(
     [
@@ -71,13 +71,13 @@ def new_names(
 ) -> list[NewName]:
     """The top-level names that are importable only with these sections. `own`: the bug's paths, whose packages are the
     project's."""
-    packages = {folder for path in own for folder in folders(path)}
-    roots = sorted({*_ROOTS, *_roots_of_tests(artifact.test_files, files)})
+    packages = {folder for path in own for folder in folders_above(path)}
+    roots = {*_ROOTS, *_roots_of_tests(artifact.test_files, files)}
     found = {}
     for section in sections:
         if section.new_path in (None, section.old_path):
             continue
-        for root in roots:
+        for root in _above(section.new_path or "", roots):
             made = _name(section, root)
             if made and made.name.isidentifier() and not _known(f"{root}{made.name}", files, packages):
                 found[made.name, root] = made
@@ -93,10 +93,13 @@ def refused_name(new: NewName) -> str:
     return ""
 
 
+def _above(path: str, roots: Collection[str]) -> list[str]:
+    """The roots in which a path lies: a look at each of its folders, of which there are few."""
+    return [root for root in ("", *(f"{folder}/" for folder in folders_above(path))) if root in roots]
+
+
 def _name(section: FilePatch, root: str) -> NewName | None:
     path = section.new_path or ""
-    if not path.startswith(root):
-        return None
     first, *rest = path[len(root) :].split("/")
     link = section.new_mode == SYMLINK_MODE
     if not rest:

@@ -9,7 +9,6 @@ import fnmatch
 import posixpath
 import re
 import unicodedata
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -18,6 +17,7 @@ from selfplay.artifact import Artifact
 from selfplay.oracle.originals import OriginalFiles
 from selfplay.oracle.screening.settings import is_settings_file
 from selfplay.patches.functions import find_tests
+from selfplay.plain_text import folders_above
 
 LONGEST_NAME = 255
 Kind = Literal["program", "tests", "left-behind", "elsewhere", "steers"]
@@ -116,7 +116,7 @@ class Places:
         self.own = {plain(path) for path in patches.touched_paths(artifact.bug_inject)}
         self._tests = {plain(path) for path in artifact.test_files}
         self._lengths = {len(test) for test in self._tests}
-        self._above = {folder for test in self._tests for folder in folders(test)}
+        self._above = {folder for test in self._tests for folder in folders_above(test)}
         self._packages: dict[str, bool] = {}
 
     def of(self, path: str, *, new: bool = False) -> PathClass:
@@ -179,7 +179,7 @@ class Places:
         """Whether it is in a package of the program that is named like a folder of tests but contains no tests."""
         if patches.is_test_file(posixpath.basename(path)) or patches.is_test_file(plain(posixpath.basename(path))):
             return False
-        named = next((folder for folder in folders(path) if patches.is_test_file(f"{folder}/x")), None)
+        named = next((folder for folder in folders_above(path) if patches.is_test_file(f"{folder}/x")), None)
         if named is None:
             return False
         if named not in self._packages:
@@ -204,12 +204,6 @@ def plain(path: str) -> str:
     if any(len(name) > LONGEST_NAME for name in path.split("/")):
         return path
     return unicodedata.normalize("NFKC", path).casefold()
-
-
-def folders(path: str) -> Iterable[str]:
-    """The folders above a path, the topmost first."""
-    parts = path.split("/")[:-1]
-    return ["/".join(parts[: depth + 1]) for depth in range(len(parts))]
 
 
 def _of_program(path: str, text: str) -> bool:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from selfplay.formatting import count
-from selfplay.plain_text import MAX_PATH, printable, safe_relative, shown
+from selfplay.plain_text import MAX_PATH, folders_above, printable, safe_relative, shown
 from selfplay.repository import inside
 from selfplay.repository.building.build import ENV, Building
 from selfplay.repository.errors import BuildFailed
@@ -97,16 +97,15 @@ class NewFiles:
 
     def __init__(self, tracked: Mapping[str, str]) -> None:
         self._tracked = tracked
-        self._folders = {folder for path in tracked for folder in above(path)}
+        self._folders = {folder for path in tracked for folder in folders_above(path)}
 
     def __contains__(self, path: str) -> bool:
-        taken = path in self._tracked or path in self._folders or any(folder in self._tracked for folder in above(path))
+        taken = (
+            path in self._tracked
+            or path in self._folders
+            or any(folder in self._tracked for folder in folders_above(path))
+        )
         return not taken and safe_relative(path) is not None
-
-
-def above(path: str) -> list[str]:
-    parts = path.split("/")
-    return ["/".join(parts[:count]) for count in range(1, len(parts))]
 
 
 def only_new(tracked: Mapping[str, str], kept: list[str]) -> Where:
