@@ -1,10 +1,11 @@
 """Reads untrusted files of a run's folder. Only this module decides which files are read.
 
-Below the folder that the user named, no link is followed, and only regular files are read: a link leads elsewhere, a
-FIFO blocks, a device never ends. The size is checked before the first byte is read, so a sparse file costs nothing. The
-named folder itself may be a link, because the user chose it.
+Below the folder that the user named, no link is followed, and only regular files of one name are read: a link of
+either kind leads elsewhere, a FIFO blocks, a device never ends. The size is checked before the first byte is read, so a
+sparse file costs nothing. The named folder itself may be a link, because the user chose it.
 """
 
+import contextlib
 import os
 import stat
 from collections.abc import Collection, Iterator, Sequence
@@ -37,7 +38,7 @@ def read_below(folder: Path, name: str, most: int) -> bytes:
     """The content of the regular file `name` (relative, plain) below `folder`, at most `most` bytes.
 
     Raises `MissingError` if there is no such file, and `UntrustedDataError` for a link on the way, for anything but a
-    regular file, and for a larger file."""
+    regular file with one name, and for a larger file."""
     with opened_below(folder, name, most) as stream:
         return _whole(stream, folder / name, most)
 
@@ -59,7 +60,14 @@ def opened_below(folder: Path, name: str, most: int) -> Iterator[IO[bytes]]:
             raise UntrustedDataError(f"{path} is not a regular file", LINKS) from error
         raise UntrustedDataError(f"{shortened(path)} cannot be read: {error.strerror}") from error
     with _checked(number, path, most) as stream:
+        refuse_second_name(os.fstat(number), path)
         yield stream
+
+
+def refuse_second_name(status: os.stat_result, path: object) -> None:
+    """Raises `UntrustedDataError` for a hard link: an archive can give a file beside the run a name in it."""
+    if stat.S_ISREG(status.st_mode) and status.st_nlink > 1:
+        raise UntrustedDataError(f"{shortened(str(path))} is a hard link: it is another file, too", COPY)
 
 
 LINKS = "A run's folder holds regular files and folders, no links."
@@ -168,16 +176,9 @@ def refuse_strange_below(root: Path, most: int = MOST_ENTRIES, unread: Collectio
                 folders += [] if entry.path in closed else [entry.path]
             elif not entry.is_file(follow_symlinks=False):
                 raise UntrustedDataError(f"{shortened(entry.path)} is not a regular file", LINKS)
-            elif _names(entry) > 1:
-                raise UntrustedDataError(f"{shortened(entry.path)} is a hard link: it is another file, too", COPY)
-
-
-def _names(entry: os.DirEntry[str]) -> int:
-    """How many names a file has; 0 if it is gone."""
-    try:
-        return entry.stat(follow_symlinks=False).st_nlink
-    except FileNotFoundError:
-        return 0
+            else:
+                with contextlib.suppress(FileNotFoundError):  # it is gone
+                    refuse_second_name(entry.stat(follow_symlinks=False), entry.path)
 
 
 def _entries(folder: str) -> Iterator[os.DirEntry[str]]:

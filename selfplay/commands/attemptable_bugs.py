@@ -3,6 +3,7 @@
 import contextlib
 from pathlib import Path
 
+from selfplay.artifact import Bug
 from selfplay.artifact.reading import existing_folder
 from selfplay.commands.limited_lines import LimitedLines
 from selfplay.curriculum import Curriculum
@@ -29,16 +30,15 @@ async def ready_bugs(run: SolverRun, pool: Curriculum, wanted: frozenset[str] | 
             found.append(make_ready(_folder(pool, bug.id), run.prepared))
         except (SelfplayError, ValueError) as error:
             few(f"{bug.id} is left out: {error}")
-    audited = pool.attempts.audited()
-    unknown = [ready for ready in found if ready.bug.id not in audited]
+    states = pool.attempts.audited(ready.bug for ready in found)
+    unknown = [ready for ready in found if ready.bug.id not in states]
     losses: Retries[ReadyBug, Audit | str] = Retries(
         lambda ready, error: f"its world could not be searched: {error.message}", played_again=pool.lost.count_again
     )
     async with contextlib.aclosing(in_leases(unknown, _audit, run.seats, run.workers, run.limits, losses)) as audits:
         async for ready, audit in audits:
-            _record_audit(pool, ready.bug.id, audit, few)
+            states |= _recorded(pool, ready.bug, audit, few)
     few.end()
-    states = pool.attempts.audited()
     unaudited = [ready.bug.id for ready in found if states.get(ready.bug.id) is AuditState.NOT_AUDITABLE]
     if unaudited:
         said = "attempted anyway" if run.unauditable else "left out; `selfplay solve --unauditable` takes them"
@@ -47,15 +47,17 @@ async def ready_bugs(run: SolverRun, pool: Curriculum, wanted: frozenset[str] | 
     return [ready for ready in found if states.get(ready.bug.id) in taken]
 
 
-def _record_audit(pool: Curriculum, bug: str, audit: Audit | str, say: Say) -> None:
+def _recorded(pool: Curriculum, bug: Bug, audit: Audit | str, say: Say) -> dict[str, AuditState]:
+    """The state of the bug, by its id, which is stored; none if its world could not be searched."""
     if isinstance(audit, str):
-        say(f"{bug} is left out: {audit}")
-        return
+        say(f"{bug.id} is left out: {audit}")
+        return {}
     pool.attempts.record_audit(bug, audit)
     if audit.state is AuditState.NOT_AUDITABLE:
-        say(f"{bug} cannot be audited: {audit.reason}")
+        say(f"{bug.id} cannot be audited: {audit.reason}")
     if worst := audit.worst:
-        say(f"{bug} is left out: {worst.sentence}")
+        say(f"{bug.id} is left out: {worst.sentence}")
+    return {bug.id: audit.state}
 
 
 def _audit(ready: ReadyBug, backend: Backend) -> Audit | str:

@@ -23,6 +23,9 @@ from selfplay.workbench import RunCache, Workbench
 UNCHECKED = ORIGINAL, SANDBOX, IMPORTED = "original", "sandbox", "imported"
 """The names of the verdicts on a bug that could not be checked: its original cannot be built again, its checks kept
 losing their sandbox, or no episode made it."""
+MOST_STABLE, MOST_STABLE_SHARE = 3, 0.05
+"""Tests that a record may set aside as flaky although they do not vary now, as some happen not to; and their share.
+What is set aside decides no grade: a stranger's record could leave one easy test."""
 SOLVE = "it was imported, not made by an episode: `selfplay solve RUN --policy gold` and `empty` check it"
 
 
@@ -34,7 +37,7 @@ class Revalidated:
     `original` (the repository it was planted in cannot be built again, so that nothing could be run),
     `sandbox` (its checks kept losing their sandbox, which says nothing about the bug), `imported` (from a dataset,
     whose bugs have nothing that could be checked again) or `record` (tests behave differently from the record; newly
-    flaky ids are ignored).
+    flaky ids are ignored, and so are those that it calls flaky, if they are few or vary).
     """
 
     id: str
@@ -185,6 +188,10 @@ def _second_order(folder: Path, bug: Bug, bench: Workbench) -> tuple[Verdict, ..
 def _otherwise(
     bug: Bug, fails: tuple[str, ...], passes: tuple[str, ...], flaky: tuple[str, ...]
 ) -> tuple[Verdict, ...]:
+    said_stable = set(bug.flaky) & {*fails, *passes}
+    if len(said_stable) > max(MOST_STABLE, MOST_STABLE_SHARE * len(fails + passes)):
+        said = f"{len(said_stable)} tests that the record sets aside as flaky do not vary"
+        return (Verdict("record", False, f"{said}, first {min(said_stable)!r}"),)
     varied = {*flaky, *bug.flaky}
     other = (set(bug.fail_to_pass) ^ set(fails) | set(bug.pass_to_pass) ^ set(passes)) - varied
     if not other:

@@ -11,6 +11,7 @@ import re
 import sqlite3
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from io import BytesIO
 from pathlib import Path
 
 from selfplay.artifact import Artifact, Bug, save, save_bug
@@ -28,6 +29,7 @@ from selfplay.curriculum.records import (
     plain_row,
     read_row,
 )
+from selfplay.curriculum.trust import seal, sealed
 from selfplay.oracle.leak_audit.audit import Audit, AuditState
 from selfplay.plain_text import decode, encode
 from selfplay.sandbox.owners import remove
@@ -36,6 +38,12 @@ MOST_DIFF = 32 * MIB
 ATTEMPT_FILE = "attempt.diff"
 """The file beside the five files of a second-order bug: the failed attempt that is part of it."""
 _COLUMNS = "bug, policy, number, resolved, reason, detail, figures, version_first, version_last, trajectory"
+
+
+def _searched(bug: Bug, state: str) -> BytesIO:
+    """What an audit's seal is of: all that the searched world came from, and what was found."""
+    attempt = bug.attempt.sha256 if bug.attempt else ""
+    return BytesIO(encode(json.dumps([bug.id, bug.tree_hash, bug.content_hash, attempt, bug.environment, state])))
 
 
 class Attempts:
@@ -121,22 +129,25 @@ class Attempts:
 
     # -- audits ------------------------------------------------------------------------------------------------
 
-    def audited(self) -> dict[str, AuditState]:
-        """Bug -> the state of its world, for searched worlds. A row of an earlier version, which searched for less, has
-        no state, so the world is searched again."""
-        found = {}
-        for bug, text in self._db.execute("SELECT bug, findings FROM audits"):
+    def audited(self, bugs: Iterable[Bug]) -> dict[str, AuditState]:
+        """Bug -> the state of its world, for worlds that this user has searched, which a row's seal says. Others' rows
+        are not believed: who shares a run could say of each that it is clean."""
+        found, rows = {}, dict(self._db.execute("SELECT bug, findings FROM audits"))
+        for bug in bugs:
             try:
-                said = parse_json(encode(text), f"the audit of {bug}")
-                if isinstance(said, dict) and "state" in said:
-                    found[bug] = AuditState(said["state"])
-            except (UntrustedDataError, ValueError, TypeError) as error:
-                raise CurriculumError(f"the audit of {bug} cannot be read: {error}", "The run is damaged.") from error
+                said = parse_json(encode(rows.get(bug.id, "{}")), f"the audit of {bug.id}")
+                if isinstance(said, dict) and sealed(_searched(bug, str(said.get("state"))), str(said.get("seal"))):
+                    found[bug.id] = AuditState(said["state"])
+            except (UntrustedDataError, ValueError) as error:
+                raise CurriculumError(
+                    f"the audit of {bug.id} cannot be read: {error}", "The run is damaged."
+                ) from error
         return found
 
-    def record_audit(self, bug: str, audit: Audit) -> None:
-        """Store what a search of the bug's world found."""
-        row = (bug, audit.clean, json.dumps(audit.to_json()))
+    def record_audit(self, bug: Bug, audit: Audit) -> None:
+        """Store what a search of the bug's world found, with this user's seal."""
+        said = {"seal": seal(_searched(bug, audit.state.value).getbuffer()), **audit.to_json()}
+        row = (bug.id, audit.clean, json.dumps(said))
         with self._db:
             self._db.execute("INSERT OR REPLACE INTO audits VALUES (?, ?, ?)", row)
 

@@ -123,18 +123,14 @@ def wishes_of(folder: Path) -> list[Wish]:
 def prepared_for(folder: Path, bug: Bug, backend: Backend, *, trust: bool = False) -> Prepared:
     """The original of a bug: the run's copy if there is one, else the source itself.
 
-    Raises `NotTrusted` if the run wants something that its user has not allowed; `trust` allows it."""
+    Raises `NotTrusted` if the run wants something that its user has not allowed (`trust` allows it), and `SourceError`
+    for another tree than the bug's: what was allowed was for that one."""
     original, known = _original(folder, bug), recorded_environment(bug.environment)
     require(wishes(bug, fetched=original is None), trust)
     if original is not None:
         return rebuilt(original, bug, backend)
-    prepared = prepare(bug.source, backend=backend, setup=known.setup, allow_hosts=known.allow_hosts)
-    if prepared.tree_hash != bug.tree_hash:
-        raise ArtifactError(
-            f"{folder}: {bug.source} now has tree {prepared.tree_hash}, the bug was made on {bug.tree_hash}",
-            "Keep the bug's folder in its run's bugs/, beside original/, or name the revision in the source.",
-        )
-    return prepared
+    hosts = known.allow_hosts
+    return prepare(bug.source, backend=backend, setup=known.setup, allow_hosts=hosts, tree=bug.tree_hash)
 
 
 def rebuilt(original: Path, bug: Bug, backend: Backend) -> Prepared:

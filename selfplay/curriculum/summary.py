@@ -114,7 +114,7 @@ def _usage(used: Iterable[Mapping[str, float]]) -> dict[str, float]:
 def _quality(pool: Curriculum, submitted: list[EpisodeRecord]) -> dict[str, Any]:
     """The figures about the bugs that need no solver."""
     bugs, children = pool.episodes.bugs(), pool.attempts.bugs()
-    audited = pool.attempts.audited()
+    audited = pool.attempts.audited([*bugs, *children])
     tests = sum(len(bug.fail_to_pass) + len(bug.pass_to_pass) + len(bug.flaky) for bug in bugs)
     return {
         **diversity(pool),

@@ -19,6 +19,7 @@ from selfplay.artifact.reading import (
     UntrustedDataError,
     existing_folder,
     listed_below,
+    refuse_second_name,
     refuse_strange_below,
 )
 from selfplay.curriculum.records import CurriculumError
@@ -89,6 +90,8 @@ def refuse_strange_files(folder: Path, written: bool) -> None:
             path = folder / name
             if path.is_symlink() or (path.exists() and not path.is_file()):
                 raise CurriculumError(f"{path} is not a regular file", LINKS)
+            if path.exists():
+                refuse_second_name(path.lstat(), path)
         if written:
             trees = [name for name in folders if name.startswith("original")]
             refuse_strange_below(folder, MOST_FILES, unread=trees)

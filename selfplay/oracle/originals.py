@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Protocol
 
 from selfplay import patches
+from selfplay.artifact.reading import COPY
+from selfplay.formatting import shortened
 from selfplay.oracle.errors import OracleError
 from selfplay.plain_text import decode, folders_above, regular_file, safe_relative
 from selfplay.sandbox import World
@@ -19,13 +21,15 @@ MOST_FILES, MOST_SOURCES = 500, 5000
 def read_originals(world: World, paths: Sequence[str]) -> dict[str, TestFile]:
     """The regular files among `paths`, from the topmost layer; links are not followed.
 
-    Raises `OracleError` when they are larger than the limit for a run's files, since all are held in the host's
-    memory."""
+    Raises `OracleError` for a hard link, and when they are larger than the limit for a run's files, since all are held
+    in the host's memory."""
     found, budget = {}, ReadBudget()
     for path in paths:
         file = next((file for layer in reversed(world.tree) if (file := regular_file(layer, path))), None)
         if file is not None:
             status = file.stat()
+            if status.st_nlink > 1:  # of a shared run, an archive may have made it another file's name
+                raise OracleError(f"{shortened(str(file))} is a hard link: it is another file, too", COPY)
             with file.open("rb") as stream:
                 data = stream.read(budget.size + 1)
             if not budget.take(len(data)):

@@ -16,7 +16,7 @@ from selfplay.repository.building.interpreters import Interpreter, choose, found
 from selfplay.repository.building.keys import ROOM_VERSION, key_of
 from selfplay.repository.building.toolchains import require_tools, variables
 from selfplay.repository.cache import build_once, give
-from selfplay.repository.errors import BuildFailed
+from selfplay.repository.errors import BuildFailed, SourceError
 from selfplay.repository.fetching.image import keep_the_rest
 from selfplay.repository.fetching.quarantine import Quarantine, excluded
 from selfplay.repository.fetching.reading import SourceFound
@@ -25,6 +25,7 @@ from selfplay.repository.prepared import Prepared
 from selfplay.repository.workshop import Workshop
 from selfplay.sandbox import Backend, Mount
 
+RESTORE = "Restore it, name the revision in the source, or make the curriculum again."
 Fits = Callable[[Path, str, str], None]
 """Gets a tree, its source's name and its language, and may raise an error that rejects it."""
 
@@ -46,7 +47,7 @@ class BuildTerms:
 
     `setup` replaces the installation steps, `python` (a version or a path) the choice of interpreter; `lock`: exact
     versions; `allow_hosts`: hosts that the build may reach besides the package indexes; `as_of`: the last upload day
-    that detected installation steps may use, empty for any.
+    that detected installation steps may use, empty for any; `tree`: the only tree that all this is meant for.
     """
 
     setup: str | None
@@ -54,14 +55,18 @@ class BuildTerms:
     lock: tuple[str, ...] = ()
     allow_hosts: tuple[str, ...] = ()
     as_of: str = ""
+    tree: str = ""
 
 
 def build_or_reuse(
     source: ReadSource, terms: BuildTerms, workshop: Workshop, fits: Fits = lambda tree, name, language: None
 ) -> Prepared:
     """The source with its environment, which `fits` may refuse before it is built. Raises `NoInterpreter`,
-    `NoToolchain`, `BuildFailed`, `CacheError`, and what `fits` raises."""
+    `NoToolchain`, `BuildFailed`, `CacheError`, what `fits` raises, and `SourceError` for another tree."""
     found, backend, image = source.found, workshop.backend, workshop.backend.image_id
+    if terms.tree and terms.tree != found.tree_hash:
+        which = f"it is {found.tree_hash[:12]}, recorded {terms.tree[:12]}"
+        raise SourceError(f"{source.name} is not the recorded tree: {which}", RESTORE)
     interpreter = _interpreter(found, terms, backend)
     request = BuildRequest(
         found.plan, interpreter, found.tracked, terms.setup, found.version, terms.lock, terms.allow_hosts, terms.as_of

@@ -33,13 +33,15 @@ def prepare(
     progress: Say = lambda line: None,
     known: Known = lambda name, language: None,
     fits: Fits = lambda tree, name, language: None,
+    tree: str = "",
 ) -> Prepared:
     """Fetch `source_text` and build its environment, or reuse a built one.
 
     `setup` replaces the detected installation steps, `python` (a version or a path) the choice of interpreter;
     `allow_hosts`: HOST or HOST:PORT that the build may reach besides the package indexes. `known` is called with the
     source's name and language before anything is installed; `fits` also gets the tree, and may raise an error that
-    rejects it. Raises `SourceError`, `NoInterpreter`, `NoToolchain`, `BuildFailed`, `CacheError`.
+    rejects it. `tree`: the id of the only tree that may be built. Raises `SourceError`, `NoInterpreter`, `NoToolchain`,
+    `BuildFailed`, `CacheError`.
     """
     source, hosts = parse_source(source_text), host_names(allow_hosts)
     with open_workshop(backend, cache, progress) as workshop:
@@ -50,7 +52,7 @@ def prepare(
         with reading_tested(source, workshop, releases, as_it_is=bool(setup)) as (shown, found, inside):
             name = shown if isinstance(source, PypiSource) else name
             known(name, found.plan.language)
-            terms = BuildTerms(setup, python, allow_hosts=hosts, as_of=last_day(found.dated))
+            terms = BuildTerms(setup, python, allow_hosts=hosts, as_of=last_day(found.dated), tree=tree)
             return build_or_reuse(ReadSource(name, found, inside, ready), terms, workshop, fits)
 
 
@@ -78,17 +80,11 @@ def rebuild(
         open_workshop(backend, cache, progress) as workshop,
         reading_tree(original, revision, known.version, backend=backend, work=workshop.work) as (found, inside),
     ):
-        tree = found.tree_hash
-        if known.tree_hash not in (None, tree):
-            raise SourceError(
-                f"{original} is not the recorded tree ({tree[:12]}, recorded {str(known.tree_hash)[:12]})",
-                "Restore it, or make the curriculum again.",
-            )
         source = known.source or str(original)
         ready = None
         if source.startswith("image:"):
             ready, _ = _from_image(workshop, source.removeprefix("image:"))
-        terms = BuildTerms(known.setup, known.python, known.lock, hosts, known.as_of)
+        terms = BuildTerms(known.setup, known.python, known.lock, hosts, known.as_of, known.tree_hash or "")
         return build_or_reuse(ReadSource(source, found, inside, ready), terms, workshop)
 
 

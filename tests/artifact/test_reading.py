@@ -76,6 +76,17 @@ def test_no_link_is_followed_below_the_folder(run: Path, tmp_path: Path) -> None
     assert read_below(tmp_path / "mine", "bugs/file", 99) == b"data"
 
 
+def test_a_file_with_a_second_name_is_not_read(run: Path, tmp_path: Path) -> None:
+    """An archive can give a file beside the run a name in it: a key in a home came into a page."""
+    secret = tmp_path / "id_rsa"
+    secret.write_text("secret")
+    (run / "test_script.sh").unlink(missing_ok=True)
+    (run / "test_script.sh").hardlink_to(secret)
+    with pytest.raises(UntrustedDataError, match=r"test_script\.sh is a hard link") as caught:
+        read_below(run, "test_script.sh", 100)
+    assert "cp -r" in caught.value.hint and read_named(secret, 100) == b"secret"
+
+
 def test_nothing_blocks_and_nothing_is_endless(run: Path) -> None:
     os.mkfifo(run / "pipe")
     (run / "zero").symlink_to("/dev/zero")

@@ -4,6 +4,7 @@ import json
 import shutil
 import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -104,3 +105,7 @@ def test_a_leaking_bug_reaches_no_solver(selfplay: Command, source: Callable[...
     assert "is left out: docs/notes.txt gives" in done.err
     quality = json.loads((out / "summary.json").read_text())["quality"]
     assert (quality["leaking"], quality["audited"]) == (1, 1) and attempts(out) == []
+    with closing(sqlite3.connect(out / "curriculum.sqlite")) as database, database:  # as a stranger's run may say
+        database.execute("""UPDATE audits SET clean = 1, findings = '{"state": "clean"}'""")
+    again = selfplay("solve", out, "--attempts", 1, "--policy", "naive")
+    assert again.code == 2 and "is left out: docs/notes.txt gives" in again.err and attempts(out) == []

@@ -92,6 +92,18 @@ def test_a_record_that_keeps_tests_back_disagrees(selfplay: Command, run: Path) 
 
 
 @pytest.mark.slow
+def test_a_record_that_calls_its_tests_flaky_disagrees(selfplay: Command, run: Path) -> None:
+    """One test would be left to decide each grade."""
+    bug = first_bug(run)
+    record = json.loads((bug / "bug.json").read_text())
+    record["flaky"], record["pass_to_pass"] = record["pass_to_pass"], []
+    (bug / "bug.json").write_text(json.dumps(record))
+    done = selfplay("validate", bug, "--json")
+    last = done.json[0]["verdicts"][-1]
+    assert (done.code, last["check"]) == (1, "record") and "sets aside as flaky do not vary" in last["reason"]
+
+
+@pytest.mark.slow
 def test_a_bug_that_breaks_nothing_is_not_valid(selfplay: Command, run: Path) -> None:
     """Its files agree with its record, and still the fifth check says no: the diff only adds a comment."""
     bug = first_bug(run)

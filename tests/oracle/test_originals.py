@@ -26,6 +26,13 @@ def test_test_files_are_read_whole(tmp_path: Path) -> None:
     assert original_texts(world, ["test_a.py", "link.py", "none.py"]) == {"test_a.py": "x"}
 
 
+def test_a_test_file_with_a_second_name_is_not_read(tmp_path: Path) -> None:
+    (tmp_path / "private.py").write_text("secret")
+    (tmp_path / "test_a.py").hardlink_to(tmp_path / "private.py")
+    with pytest.raises(OracleError, match=r"test_a\.py is a hard link"):
+        original_texts(World((tmp_path,)), ["test_a.py"])
+
+
 def test_a_test_file_of_a_terabyte_is_refused_and_never_in_memory(tmp_path: Path) -> None:
     """No more is read than the budget, which is 64 MiB; a file of that size is taken."""
     name = sized(tmp_path / "test_large.py", 1 << 40)

@@ -85,6 +85,14 @@ def test_rebuilding_from_the_plain_tree(backend: Backend, src_layout: Prepared, 
         rebuild(tmp_path / "original", src_layout.recorded, backend=backend, cache=cache)
 
 
+def test_a_command_runs_in_no_other_tree(backend: Backend, src_layout: Prepared, cache: Path) -> None:
+    """A source may be another tree tomorrow: it is refused before anything of it runs."""
+    with pytest.raises(SourceError, match="is not the recorded tree"):
+        prepare(src_layout.source, backend=backend, cache=cache, setup="exit 1", tree="0" * 40)
+    with pytest.raises(BuildFailed):
+        prepare(src_layout.source, backend=backend, cache=cache, setup="exit 1", tree=src_layout.tree_hash)
+
+
 @pytest.mark.slow
 def test_a_copy_in_the_environment_is_replaced(backend: Backend, cache: Path, tmp_path: Path) -> None:
     """`pip install .` copies the project: bugs in the tree would not be seen, and the copy would show the fix."""
