@@ -2,6 +2,7 @@
 
 import errno
 import os
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,7 +13,7 @@ VARIABLE = "SELFPLAY_CACHE"
 FULL = (errno.ENOSPC, errno.EDQUOT)
 CLOSED = (errno.EROFS, errno.EACCES, errno.EPERM)
 OF_WRITING = (*FULL, errno.EFBIG, errno.EROFS)
-"""Errors that only writing can cause: if a program reports one, it concerns the folder that we gave it."""
+"""Errors that only writing can cause: if a program has one, it concerns the folder that we gave it."""
 
 
 def cache_error(error: OSError, folder: Path) -> CacheError | None:
@@ -43,7 +44,19 @@ def named(folder: Path) -> Iterator[None]:
 
 
 def raise_mentioned(output: str, folder: Path) -> None:
-    """Raises the `OSError` that the output of a program writing to `folder` mentions, if any."""
+    """Raises the `OSError` that the output of a program writing to `folder` mentions, if any, and if the disk may have
+    it: in the output of git stand words of a remote, too."""
     for code in OF_WRITING:
-        if os.strerror(code) in output:
+        if os.strerror(code) in output and (code == errno.EFBIG or not _has_room(folder)):
             raise OSError(code, os.strerror(code), os.fspath(folder))
+
+
+def _has_room(folder: Path) -> bool:
+    """Whether a file can be written there, and a twentieth of the disk is free."""
+    try:
+        with tempfile.TemporaryFile(dir=folder) as stream:
+            stream.write(bytes(1 << 20))
+        status = os.statvfs(folder)
+    except OSError:
+        return False
+    return status.f_bavail * 20 > status.f_blocks and (status.f_favail * 20 > status.f_files or not status.f_files)

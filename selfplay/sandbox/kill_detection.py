@@ -72,7 +72,7 @@ def _refuse_dangerous(sandbox: Sandbox, seconds: float) -> None:
     lasting = min(max(seconds, LEAST_SECONDS), MOST_SECONDS)
     for _ in range(IDLE_CHECKS):
         command = ["bash", "-c", f"sleep {lasting:.2f} & wait $!"]  # of ours: a repository may bring a `sleep`
-        done = sandbox.run(command, timeout=lasting + MOST_SECONDS, env=sandbox.own_env)
-        if done.exit_code != 0:
+        done = sandbox.run(command, timeout=lasting + MOST_SECONDS, cwd="/", env=sandbox.own_env)
+        if done.was_killed and not done.over_memory:  # any other end is of what the sandbox holds
             why = "an idle program was killed too: something on this machine kills processes"
             raise SandboxLost(why, cause=Cause.OUTSIDE)

@@ -13,7 +13,7 @@ import pytest
 from repository_fixtures import git, write
 
 from selfplay.repository.cache import check_cache
-from selfplay.repository.disk import cache_error
+from selfplay.repository.disk import cache_error, raise_mentioned
 from selfplay.repository.errors import CacheError
 from selfplay.sandbox.programs import find_bwrap
 
@@ -41,6 +41,13 @@ server = Server(("127.0.0.1", 0), functools.partial(Quiet, directory=sys.argv[4]
 threading.Thread(target=server.serve_forever, daemon=True).start()
 os.environ["UV_DEFAULT_INDEX"] = f"http://127.0.0.1:{server.server_port}/simple"
 """
+
+
+def test_what_a_remote_says_is_not_said_of_the_disk(tmp_path: Path) -> None:
+    """Its words stand in git's output."""
+    raise_mentioned(f"fatal: remote error: {FULL}", tmp_path)
+    with pytest.raises(OSError, match=FULL):
+        raise_mentioned(FULL, tmp_path / "gone")
 
 
 def on_a_disk(options: list[str], script: str, *arguments: object) -> str:

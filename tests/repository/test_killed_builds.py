@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -62,6 +63,14 @@ def test_what_kills_itself_every_time_is_believed(backend: Backend) -> None:
     with killing.open(World()) as sandbox:
         done = believed_here(sandbox, lambda: sandbox.run("kill -9 $$", timeout=20), 2)
     assert done.exit_code == -9 and killing.asked == 2 + IDLE_CHECKS
+
+
+@pytest.mark.slow
+def test_a_command_that_closes_its_folder_kills_itself_all_the_same(backend: Backend) -> None:
+    """The idle program could not start there, which was told of the machine: such a build was played again for ever."""
+    with backend.open(World()) as sandbox:
+        start = partial(sandbox.run, "chmod 0 /testbed; kill -9 $$", timeout=20, cwd="/")
+        assert believed_here(sandbox, start, 1).exit_code == -9
 
 
 def test_where_all_are_killed_nothing_is_believed(backend: Backend, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,14 +14,16 @@ from selfplay.formatting import count
 from selfplay.plain_text import MAX_PATH, folders_above, printable, safe_relative, shown
 from selfplay.repository import inside
 from selfplay.repository.building.build import ENV, Building
-from selfplay.repository.errors import BuildFailed
+from selfplay.repository.errors import BuildFailed, TooLarge
 from selfplay.repository.files.entries import Header
 from selfplay.repository.files.unpack import Where
 from selfplay.repository.inside.pack import FILE
+from selfplay.sandbox import MIB
 from selfplay.untrusted_json import answer
 
 FIELDS = {"changed", "removed", "strays", "listing"}
 LISTS = ("changed", "removed", "strays")
+MOST_NAMES = 8 * MIB
 CHANGED_HINT = "It changed the interpreter it runs on. Give the commands that install it with --setup."
 
 
@@ -109,13 +111,18 @@ class NewFiles:
 
 
 def only_new(tracked: Mapping[str, str], kept: list[str]) -> Where:
-    """Accepts regular files that are new in the tree, and adds their paths to `kept`."""
-    new = NewFiles(tracked)
+    """Accepts regular files that are new in the tree, and adds their paths to `kept`. Raises `TooLarge` for names that
+    are too long together: they are kept with the environment, and read by each that uses it."""
+    new, names = NewFiles(tracked), 0
 
     def where(header: Header) -> bytes | None:
+        nonlocal names
         path = os.fsdecode(header.path)
         if header.kind != FILE or path not in new or "__pycache__" in path.split("/"):
             return None
+        names += len(header.path)
+        if names > MOST_NAMES:
+            raise TooLarge(f"new files whose names take more than {MOST_NAMES // MIB} MiB")
         kept.append(path)
         return header.path
 

@@ -7,6 +7,8 @@ from selfplay.repository.network.hosts import AUTHORITY, NAME, PORTS, plain
 
 MAX_URL = 2000
 FORGE = "git"
+GROUPS = frozenset({"gitlab.com"})
+"""Hosts on which the first part of a path is an owner, whatever follows: with groups of groups."""
 USER = r"[A-Za-z0-9_][^\s/@?#\\]*"
 URL = re.compile(rf"(https?|ssh)://(?:({USER})@)?{AUTHORITY}/[^\s\\\x00-\x1f\x7f]*", re.IGNORECASE)
 SCP = re.compile(rf"(?:([A-Za-z0-9_][\w.-]*)@)?({NAME}):(?!:|//)\S+", re.ASCII)
@@ -43,11 +45,12 @@ def remote_of(url: str) -> Remote | None:
             return None
         if number is not None and not 0 < number < 65536:
             return None
-        return Remote(scheme.lower(), user or "", name, number, _owner(_path(url, scheme, user)))
+        return Remote(scheme.lower(), user or "", name, number, _owner(name, _path(url, scheme, user)))
     found = SCP.fullmatch(url)
     if found is None:
         return None
-    return Remote("ssh", found[1] or "", found[2].lower(), None, _owner(url.partition(":")[2]))
+    host = found[2].lower()
+    return Remote("ssh", found[1] or "", host, None, _owner(host, url.partition(":")[2]))
 
 
 def _path(url: str, scheme: str, user: str | None) -> str:
@@ -58,13 +61,16 @@ def _path(url: str, scheme: str, user: str | None) -> str:
     return path if scheme.lower() != "ssh" or forge else f"/{path}"
 
 
-def _owner(path: str) -> str:
-    """The owner of a repository: the first part of a path of two or more parts, the folder of an absolute path; empty
-    if the path goes up or is unusual."""
+def _owner(host: str, path: str) -> str:
+    """The owner of a repository: the folder that it is in, at `GROUPS` the first part of its path; empty if the path
+    goes up or is unusual. Elsewhere the first part may be everybody's (`/scm/` of Bitbucket's own servers, a forge
+    below a path), and a group's groups are then not one owner."""
     parts = _parts(path)
     if len(parts) < 2 or {"..", "."} & set(parts) or "%" in path:
         return ""
-    return "/" + "/".join(parts[:-1]) if path.startswith("/") else parts[0]
+    if host in GROUPS and not path.startswith("/"):
+        return parts[0]
+    return "/" * path.startswith("/") + "/".join(parts[:-1])
 
 
 def _parts(path: str) -> list[str]:

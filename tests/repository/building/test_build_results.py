@@ -9,6 +9,7 @@ import pytest
 from stream_frames import ENDED, file, folder, link
 
 from selfplay.repository import BuildFailed
+from selfplay.repository.building import checking
 from selfplay.repository.building.bytecode import beside_sources, locked
 from selfplay.repository.building.checking import BuildReport, notes_on, only_new, read_report
 from selfplay.repository.errors import TooLarge
@@ -32,6 +33,14 @@ def test_new_files_never_replace_hide_or_lie_in_tracked_ones(tmp_path: Path) -> 
     assert kept == ["folder/new"]
     assert {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*")} == {"kept", "folder", "folder/new"}
     assert (tmp_path / "kept").read_text() == "tracked"
+
+
+def test_names_of_new_files_have_a_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """120,000 empty files with long names made 1.3 GiB of JSON, which each use of the environment read."""
+    monkeypatch.setattr(checking, "MOST_NAMES", 1000)
+    names = [b"%03d" % number + b"n" * 97 for number in range(11)]
+    with pytest.raises(TooLarge, match="new files whose names take more than"):
+        unpack(io.BytesIO(b"".join(file(name, b"") for name in names)), tmp_path, BOUNDS, where=only_new({}, []))
 
 
 def test_byte_code_of_sources_only(tmp_path: Path) -> None:

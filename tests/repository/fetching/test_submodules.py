@@ -210,9 +210,11 @@ def test_addresses_that_are_public() -> None:
     ("ssh://host/home/o/a", "host:/home/o/b", True), ("ssh://host/home/o/a", "ssh://host/home/o/deep/b", False),
     ("git@host:/home/o/a", "git@host:home/o/b", False), ("ssh://git@host/o/a", "git@host:o/b", True),
     ("ssh://me@host/o/a", "me@host:o/b", False), ("ssh://git@host/srv/o/a", "ssh://git@host/srv/other/b", False),
-    ("git@host:o/group/a", "git@host:o/b", True), ("git@host:/o/a", "git@host:/o/b", True),
+    ("git@gitlab.com:o/group/a", "git@gitlab.com:o/b", True), ("git@host:o/group/a", "git@host:o/b", False),
+    ("https://host/scm/~evil/a", "https://host/scm/SECRET/b", False), ("git@host:/o/a", "git@host:/o/b", True),
     ("ssh://host/~o/a", "ssh://host/~other/a", False),
-    ("https://host/o/a", "https://host/%6f/b", False), ("https://host/o/a", "https://host//o/group/b", True),
+    ("https://host/o/a", "https://host/%6f/b", False),
+    ("https://gitlab.com/o/a", "https://gitlab.com//o/group/b", True),
 ])  # fmt: skip
 def test_what_is_the_same_host_and_owner(one: str, other: str, same: bool) -> None:
     named = remote_of(other)
