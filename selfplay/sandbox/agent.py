@@ -21,6 +21,7 @@ import time
 from _stat import S_ISREG
 
 from selfplay.sandbox.command_start import Beginning
+from selfplay.sandbox.crowd import LOOK_SECONDS, Crowded, refuse_crowd
 from selfplay.sandbox.ending import Undying, kill_all
 from selfplay.sandbox.hibernation import keep_only, rest
 from selfplay.sandbox.messages import COUNT, DONE, LENGTH, RUN, SETTINGS, WAKE, WOKEN, pack, unpack
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from io import BufferedReader
 
-LONGEST_WAIT = 3600.0
 SHORT_WAIT = 0.005
 REQUESTS, ANSWERS = 0, 1
 PR_SET_DUMPABLE = 4
@@ -94,17 +94,22 @@ def run(
 
 
 def wait(child: int, streams: Streams, deadline: float) -> "tuple[int | None, float]":
-    """(wait status, cpu seconds) once `child` ends; status None when the deadline passes first."""
+    """(wait status, cpu seconds) once `child` ends; status None when the deadline passes first. Raises `Crowded`."""
     ended = handle(child)
-    step, how = (LONGEST_WAIT, 0) if ended >= 0 else (SHORT_WAIT, posix.WNOHANG)
+    step, how = (LOOK_SECONDS, 0) if ended >= 0 else (SHORT_WAIT, posix.WNOHANG)
+    look = time.monotonic() + LOOK_SECONDS
     if ended >= 0:
         streams.poll.register(ended, select.POLLIN)
     streams.poll.register(REQUESTS, 0)  # reports that the supervisor hung up, and nothing else
     try:
         while True:
-            left = deadline - time.monotonic()
+            now = time.monotonic()
+            left = deadline - now
             if left <= 0:
                 return None, 0.0
+            if now >= look:
+                refuse_crowd()
+                look = now + LOOK_SECONDS
             ready = [end for end, _ in streams.poll.poll(min(left, step) * 1000)]
             if REQUESTS in ready:
                 posix._exit(0)  # and, as this is pid 1, everything else ends with it
@@ -191,6 +196,8 @@ def serve(beginning: Beginning, woken: bool, idle: float, kept: tuple[int, ...])
                 answer = handlers[kind](*parts)
             except Undying:
                 answer = [b"undying"]
+            except Crowded:
+                answer = [b"crowded"]
             except OSError as error:
                 answer = [b"errno", LENGTH.pack(error.errno or 0), (error.strerror or str(error)).encode()]
             send(pack(answer))

@@ -40,7 +40,7 @@ PRESSURE = "/proc/pressure"
 with thousands of them take a minute to end, whatever kills them."""
 LOCKS = "/proc/locks"
 """Lists the whole machine's, and while it is read no file lock goes on anywhere."""
-NAMESPACES = ("--unshare-user", "--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts")
+NAMESPACES = ("--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts")
 HARDENING = (
     *("--disable-userns", "--die-with-parent", "--new-session", "--clearenv", "--as-pid-1", "--cap-drop", "ALL"),
     *("--uid", "1000", "--gid", "1000", "--hostname", "sandbox"),

@@ -27,6 +27,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from selfplay.sandbox.loopback import own_network
 from selfplay.sandbox.mounting import CLONE_NEWUSER, MS_REC, attach, bind, call, libc, mapped, mount, user_space
 
 HOST, SHELF, FIXED = "/host", "/shelf", "/fixed"
@@ -34,8 +35,7 @@ WRITABLE = ("upper", "work", "tmp", "shm", "home")
 INSIDE_ID = 1000
 REQUESTS, ANSWERS, ERRORS, SECCOMP_FD, AGENT_FD = 0, 1, 2, 100, 101
 CLONE_NEWNS, CLONE_NEWCGROUP = 0x20000, 0x2000000
-TERMINALS = "newinstance,ptmxmode=0666,mode=620,max=64"
-"""Pseudo-terminals of its own; those of all sandboxes together come out of one number of the machine's."""
+TERMINALS = "newinstance,ptmxmode=0666,mode=620,max=64"  # of one number that the machine has for all
 MS_NOSUID, MS_NODEV, MS_SLAVE = 0x2, 0x4, 0x80000
 MNT_DETACH = 2
 PER_USER = {"max_inotify_instances": b"32", "max_inotify_watches": b"8192"}
@@ -97,8 +97,8 @@ def drop(uid: int, gid: int) -> None:
 
 
 def enter_groups(commands: list[str], agents: list[str]) -> None:
-    """Enter the agents' groups and a namespace that shows the commands' groups as root. The entry files of those stay
-    open for the agent: since we opened them, it may send its children through."""
+    """Enter the agents' groups and a namespace that shows the commands' groups as root. Their entry files stay open for
+    the agent: since we opened them, it may send its children through."""
     doors = [os.open(HOST + door, os.O_WRONLY | os.O_CLOEXEC) for door in commands]
     for door in doors:
         os.write(door, b"0")
@@ -150,12 +150,14 @@ def prepare(request: dict[str, Any], space: int | None) -> None:
     alone = show(sources, request["shared"], space)
     call("umount2", HOST.encode(), MNT_DETACH)
     if request["shared"]:
+        own_network()
         uid = gid = request["own"] if alone else request["shared"]
         for name in writable:
             os.chown(f"{SHELF}/{name}", uid, gid)
         drop(uid, gid)
     else:
         user_namespace()
+        own_network()
         for name, most in PER_USER.items():
             with contextlib.suppress(OSError):
                 write(f"/proc/sys/user/{name}", most)

@@ -19,10 +19,12 @@ from selfplay import subprocesses
 from selfplay.sandbox import (
     agent,
     command_start,
+    crowd,
     ending,
     hibernation,
     inside,
     launcher,
+    loopback,
     messages,
     mounting,
     seccomp,
@@ -41,7 +43,7 @@ them one after the other."""
 REQUEST_BYTES = 1 << 20
 CREDENTIALS = struct.Struct("iII")
 IN_FLIGHT = "Processes of this user have too many descriptors in flight. End them, or raise `ulimit -n`."
-INSIDE = (messages, streams, stream_writer, hibernation, ending, command_start)
+INSIDE = (messages, streams, stream_writer, hibernation, ending, crowd, command_start)
 """The agent's modules, each after those that it imports."""
 
 
@@ -126,7 +128,7 @@ class Launcher:
         self._requests.settimeout(START_SECONDS)
         system: dict[str, Any] = inside.system_part(self._programs)
         system |= {"agent": compiled(agent, INSIDE).hex(), "seccomp": seccomp.program().hex()}
-        program = launcher.filled("launcher", compiled(launcher, (mounting,)))
+        program = launcher.filled("launcher", compiled(launcher, (mounting, loopback)))
         command = [str(self._programs.python), *("-I", "-S", "-B"), f"/proc/self/fd/{program}"]
         with theirs, os.fdopen(program, "rb"):
             self._process = subprocesses.start(

@@ -20,7 +20,11 @@ from selfplay.sandbox.stream_reader import reading
 
 GRACE_SECONDS = 20.0
 """How long after a command's timeout the agent may take to kill it and answer, on a loaded machine."""
-UNDYING = "processes of its command did not end when they were killed"
+BEYOND = {
+    b"undying": "processes of its command did not end when they were killed",
+    b"crowded": "its command held more sockets than a sandbox may have",
+}
+"""Answers of the agent after which the sandbox is of no use: what its command did, beyond a limit."""
 FILE_SECONDS = 60.0
 SLACK = 4096
 FILE = (b"data", b"refused", b"errno")
@@ -181,8 +185,8 @@ class LiveSandbox:
             try:
                 self._link.sendall(data)
                 answer = messages.unpack(lambda size: receive(self._link, size, until), most)
-                if answer[:1] == [b"undying"]:
-                    raise self._lose(SandboxLost(UNDYING, cause=Cause.LIMIT))
+                if answer[0] in BEYOND:
+                    raise self._lose(SandboxLost(BEYOND[answer[0]], cause=Cause.LIMIT))
                 return messages.checked(answer, kinds)
             except TimeoutError as error:
                 raise self._lose(

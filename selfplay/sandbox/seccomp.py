@@ -19,6 +19,9 @@ wait, here and on the host, for 45 s.
 Nobody changes the limit of core dumps: at 1 the kernel starts no handler of the host's (a program of its root), at 0 it
 does. Who lowers it is told that this was done.
 
+What a connection may receive that nobody has accepted is charged to no group, so the size of that buffer is set once
+(`loopback.TCP_RMEM`). The kernel takes a program's wish as a hint, too: who asks for more is told that it was done.
+
 Sockets are allowed by family, not denied: vsock, for example, is not confined by a network namespace and reaches a
 hypervisor; and what waits in a netlink socket is charged to no group, so that one sandbox could fill the machine's
 memory. Programs that list the network's interfaces fail for that reason. So could huge pages, which belong to a pool of
@@ -46,6 +49,7 @@ OTHERS_OPENS = (1024, 1026)  # F_SETLEASE and F_NOTIFY, of fcntl
 MAP_HUGETLB, MFD_HUGETLB, SHM_HUGETLB = 0x40000, 4, 0o4000
 SOL_SOCKET = 1
 SOCKET_PROGRAMS = (26, 50, 51, 52)  # SO_ATTACH_FILTER, SO_ATTACH_BPF, SO_ATTACH_REUSEPORT_CBPF and _EBPF
+RECEIVE_BUFFER = (8, 33)  # SO_RCVBUF and SO_RCVBUFFORCE
 FAMILIES = (socket.AF_UNIX, socket.AF_INET, socket.AF_INET6)
 X32 = 0x40000000
 AGENT = 1  # its process number inside
@@ -57,13 +61,15 @@ SCHEDULING = ("sched_setaffinity", "sched_setparam", "sched_setscheduler")
 class ArgumentRule:
     """Decides a call by the lower half of one argument, which is all that the kernel reads of these: allowed are `only`
     these values, or all but `never` these, or none with a bit of `no_bit_of`. `level`: the rule holds where the second
-    argument is this one; elsewhere the call is allowed."""
+    argument is this one; elsewhere the call is allowed. A call with an `ignored` value is answered as if it were
+    made."""
 
     argument: int
     only: tuple[int, ...] = ()
     never: tuple[int, ...] = ()
     no_bit_of: int = 0
     level: int | None = None
+    ignored: tuple[int, ...] = ()
     error: int = errno.EPERM
 
 
@@ -73,7 +79,7 @@ RULES = {
     "ioctl": ArgumentRule(1, never=TERMINAL_INPUT),
     "fcntl": ArgumentRule(1, never=OTHERS_OPENS),
     "setrlimit": ArgumentRule(0, never=(RLIMIT_CORE,), error=0),
-    "setsockopt": ArgumentRule(2, never=SOCKET_PROGRAMS, level=SOL_SOCKET),
+    "setsockopt": ArgumentRule(2, never=SOCKET_PROGRAMS, level=SOL_SOCKET, ignored=RECEIVE_BUFFER),
     "clone": ArgumentRule(0, no_bit_of=NAMESPACE_FLAGS),
     "mmap": ArgumentRule(3, no_bit_of=MAP_HUGETLB, error=errno.ENOMEM),
     "memfd_create": ArgumentRule(1, no_bit_of=MFD_HUGETLB, error=errno.ENOMEM),
@@ -146,7 +152,10 @@ def by_rule(rule: ArgumentRule) -> list[bytes]:
         return [*tests, instruction(RETURN, ALLOW), refuse(rule.error)]
     if rule.only:
         return unless_argument(offset, rule.only, rule.error)
-    rest = if_argument(offset, rule.never, rule.error)
+    rest = [instruction(LOAD, offset)]
+    for value in rule.ignored:
+        rest += on_call(value, [refuse(0)])
+    rest += if_argument(offset, rule.never, rule.error)
     if rule.level is None:
         return rest
     return [

@@ -3,14 +3,32 @@
 import time
 from collections.abc import Callable
 
+import pytest
+
 from selfplay.sandbox import MIB, Cause, Sandbox, SandboxLost
 
 from .attacks import DEADLINE, LATE, SMALL, Attack, python, running
 from .test_lost import BUSY, FILLS, LOWERED, SOCKETS
 from .test_neighbours import START
 
+UNACCEPTED = """
+import socket, struct, sys
+kept, reset = [], struct.pack("ii", 1, 0)
+while True:
+    server = socket.socket()
+    server.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 22)
+    if server.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF) > 1 << 17:
+        sys.exit("it may receive megabytes")
+    server.bind(("127.0.0.1", 0))
+    server.listen(4096)
+    kept.append(server)
+    for _ in range(4000):
+        with socket.create_connection(server.getsockname()) as one:
+            one.send(bytes(10_000))
+            one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, reset)
+"""
 ENDED = "its own sandbox ended, and that is typed as its limit"
-"""What Docker gives where bubblewrap's agent lives on: there it shares its commands' control group."""
+"""For want of memory what Docker gives where bubblewrap's agent lives on: there it shares its commands' group."""
 
 
 def fills(how: str) -> Callable[[Sandbox], str]:
@@ -61,6 +79,14 @@ def locked(sandbox: Sandbox) -> str:
     code = "import ctypes\nb = ctypes.create_string_buffer(1 << 22)\nprint(ctypes.CDLL(None).mlock(b, 1 << 22))"
     assert python(sandbox, code).stdout == b"-1\n"
     return "refused beyond 1 MiB"
+
+
+def unaccepted(sandbox: Sandbox) -> str:
+    """Connections that nobody accepts: they are no process's, and neither they nor what they receive is any group's."""
+    with pytest.raises(SandboxLost, match="more sockets than a sandbox may have") as lost:
+        python(sandbox, UNACCEPTED, timeout=60)
+    assert lost.value.cause is Cause.LIMIT
+    return ENDED
 
 
 def threads(sandbox: Sandbox) -> str:
@@ -123,6 +149,7 @@ def idle_itself(sandbox: Sandbox) -> str:
 GREED = (
     *(Attack(f"memory that is no process's: {how}", fills(how), "memory") for how in ("memory files", "shared memory")),
     *(Attack(f"{kind.upper()} buffers", socket_buffers(kind), "sockets") for kind in ("tcp", "udp")),
+    Attack("connections that nobody accepts", unaccepted),
     Attack("descriptors in flight", counted("flight", 4096 // 250 + 2)),
     Attack("timers", counted("timer", 1024)),
     Attack("pending signals", counted("pending", 1024)),

@@ -19,6 +19,7 @@ from selfplay.sandbox import (
     World,
     inside,
     launching,
+    loopback,
     open_backend,
     programs,
     seccomp,
@@ -47,7 +48,6 @@ def test_this_machine_passes_and_says_what_holds_each_limit(backend: Backend) ->
 @pytest.mark.parametrize(
     ("option", "message"),
     [
-        (["--unshare-net"], "network interfaces beside lo|loopback is reachable"),
         (["--unshare-pid"], "processes are visible|can be started"),
         (["--seccomp", "100"], "vsock"),
     ],
@@ -57,6 +57,13 @@ def test_a_missing_namespace_or_filter_is_noticed(
 ) -> None:
     edit_command_line(monkeypatch, lambda line: without(line, option))
     fails_with(message)
+
+
+def test_a_missing_network_of_its_own_is_noticed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The launcher makes it, whose program is compiled from its files."""
+    (tmp_path / "loopback.py").write_text("def own_network(): pass\n")
+    monkeypatch.setattr(loopback, "__file__", str(tmp_path / "loopback.py"))
+    fails_with("network interfaces beside lo|loopback is reachable")
 
 
 @pytest.mark.parametrize(

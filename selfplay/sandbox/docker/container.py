@@ -15,6 +15,7 @@ from selfplay.sandbox.docker import profile
 from selfplay.sandbox.docker.bootstrap import READER
 from selfplay.sandbox.docker.image import Image
 from selfplay.sandbox.docker.layers import MergedTree
+from selfplay.sandbox.loopback import TCP_RMEM
 from selfplay.sandbox.protocol import WORKDIR, Limits, Mount, World
 from selfplay.sandbox.ulimits import descriptors
 
@@ -94,6 +95,7 @@ def host(plan: ContainerPlan) -> HostConfig:
         memswap_limit=memory,
         nano_cpus=int(limits.cpus * 1e9) if limits.cpus else None,
         pids_limit=limits.processes + 1,  # and the agent
+        sysctls={"net.ipv4.tcp_rmem": TCP_RMEM},
         read_only=True,
         tmpfs=volumes(plan) | writable(plan),
         cap_drop=["ALL"],

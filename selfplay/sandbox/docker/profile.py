@@ -53,7 +53,7 @@ def alternatives(rule: ArgumentRule) -> list[list[dict[str, Any]]]:
         return [[masked(rule.argument, rule.no_bit_of, 0)]]
     if rule.only:
         return [[masked(rule.argument, WHOLE, value)] for value in rule.only]
-    others = [[masked(rule.argument, *part)] for part in beside(rule.never)]
+    others = [[masked(rule.argument, *part)] for part in beside(rule.never + rule.ignored)]
     if rule.level is None:
         return others
     elsewhere = [[masked(1, *part)] for part in beside((rule.level,))]
