@@ -137,7 +137,7 @@ def _made(
         if order.group > 1 and order.policy in WITHOUT_OPTIONS:
             watcher.say("the scripted injector has no prompt: a group of --group shares its strategy alone")
         if listed:
-            summary = run_list(order, orders, _maker(order, isolation, address, watcher))
+            summary = run_list(order, orders, _maker(order, isolation, address, watcher), watcher.say)
         else:
             summary = run_curriculum(order, opened(*isolation), watcher)
     print_run(summary, order.out, as_json)

@@ -19,6 +19,7 @@ from selfplay.commands.cost import CostMeter, phases
 from selfplay.commands.curriculum import CurriculumWatcher, played, prepared_source
 from selfplay.commands.event_loop import EventLoop
 from selfplay.commands.order import Order, repository_settings, shared_settings
+from selfplay.commands.shared_run import say_if_shared
 from selfplay.commands.solve import settle_attempts
 from selfplay.curriculum import Curriculum, CurriculumError, OtherSettings, open_curriculum
 from selfplay.curriculum.repositories import facts_of
@@ -43,7 +44,7 @@ Make = Callable[[Curriculum, Sequence[Order]], None]
 """Makes the bugs of repositories."""
 
 
-def run_list(base: Order, orders: Sequence[Order], make: Make) -> dict[str, Any]:
+def run_list(base: Order, orders: Sequence[Order], make: Make, say: Say) -> dict[str, Any]:
     """Make or resume the bugs of every repository, in `base.out`; `orders` as `read_list` gives them. Returns the
     summary, also written to `summary.json`. `make`: `here`, or `curricula_cluster.on_ray`.
 
@@ -51,6 +52,7 @@ def run_list(base: Order, orders: Sequence[Order], make: Make) -> dict[str, Any]
     player = player_named(base.policy, base.options)
     with open_curriculum(base.out) as pool:
         cleanup.sweep(base.out)
+        say_if_shared(base.out, say)
         pool.settle({**shared_settings(base), "source": Path(base.source).name, **player.settings})
         if base.order == 2:
             settle_attempts(pool, player.name, player, base.attempts)

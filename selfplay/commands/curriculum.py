@@ -19,6 +19,7 @@ from selfplay.commands.order import (
     refuse_unmeasured,
     settings_of,
 )
+from selfplay.commands.shared_run import say_if_shared
 from selfplay.commands.solve import SolveWatcher, settle_attempts, solve_pool
 from selfplay.commands.storing import keep_original
 from selfplay.curriculum import Curriculum, RunProgress, open_curriculum
@@ -63,6 +64,7 @@ def run_curriculum(order: Order, backend: Backend, watcher: CurriculumWatcher) -
     with ExitStack() as stack:
         pool = stack.enter_context(open_curriculum(order.out))
         cleanup.sweep(order.out)
+        say_if_shared(order.out, watcher.say)
         meter = CostMeter(pool)
         pool.settle({**settings_of(order), **player.settings})
         if order.order == 2:

@@ -6,6 +6,7 @@ from itertools import count
 from pathlib import Path
 
 from selfplay.curriculum import CurriculumError, read_pool
+from selfplay.curriculum.trust import is_own
 from selfplay.repository.fetching.source import GitSource, ImageSource, PathSource, PypiSource, is_list, parse_source
 
 RUNS = Path("runs")
@@ -69,13 +70,14 @@ def _free(folder: Path) -> bool:
 
 
 def _may_take(folder: Path, source: str) -> bool:
-    """Whether the folder is free, holds a run of this source, or holds a run that stopped before it had a source."""
+    """Whether the folder is free, or holds a run that this user made, of this source or stopped before it had one. A
+    checkout may bring a run of somebody else."""
     if _free(folder):
         return True
     if folder.is_symlink():
         return False
     try:
         with read_pool(folder) as pool:
-            return bool(pool.settings().get("source", source) == source)
+            return is_own(folder) and bool(pool.settings().get("source", source) == source)
     except CurriculumError:
         return False

@@ -17,6 +17,7 @@ from selfplay.commands.curriculum import CurriculumWatcher, prepared_source
 from selfplay.commands.event_loop import EventLoop
 from selfplay.commands.order import Order, refuse_out_in_source, settings_of
 from selfplay.commands.serve_run import PROMPT_EPISODES, ServedRun
+from selfplay.commands.shared_run import say_if_shared
 from selfplay.commands.solve import settle_attempts
 from selfplay.commands.training.request import repository_runs
 from selfplay.curriculum import open_curriculum
@@ -65,6 +66,7 @@ def serve_environments(
     with ExitStack() as stack:
         pool = stack.enter_context(open_curriculum(order.out))
         cleanup.sweep(order.out)
+        say_if_shared(order.out, watcher.say)
         pool.settle({"source": order.source} if pool.episodes.any_stored() else settings_of(wanted))
         settle_attempts(pool, OUTSIDE, player, 0)
         prepared, suite = prepared_source(wanted, pool, backend, watcher)

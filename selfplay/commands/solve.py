@@ -20,6 +20,7 @@ from selfplay.commands.event_loop import EventLoop
 from selfplay.commands.limited_lines import MOST_LINES
 from selfplay.commands.promoting import promoted
 from selfplay.commands.ranges import refuse_outside
+from selfplay.commands.shared_run import say_if_shared
 from selfplay.curriculum import Attempt, Curriculum, CurriculumError, open_existing
 from selfplay.curriculum.stored_bugs import original_of, rebuilt, wishes
 from selfplay.curriculum.summary import read_summary, summarise, write_summary
@@ -94,6 +95,7 @@ def run_solve(order: SolveOrder, backend: Backend, watcher: SolveWatcher) -> dic
     with contextlib.ExitStack() as stack:
         pool = stack.enter_context(open_existing(order.run))
         cleanup.sweep(order.run)
+        say_if_shared(order.run, watcher.say)
         if not pool.bugs():
             raise CurriculumError(f"{order.run} has no bug yet", "Run `selfplay curriculum` first.")
         wanted = chosen(pool, order.bugs)

@@ -164,7 +164,7 @@ def _checked(job: _Job, backend: Backend) -> Revalidated:
     bug, seconds = job.bug, job.thresholds.seconds
     bench = Workbench(backend, job.prepared.world(), job.artifact, time_limit=seconds, shared=job.cache)
     found = validate(job.artifact, bench, job.thresholds)
-    more = _second_order(job.folder, bug, bench) if bug.attempt and found.valid else _disagreement(bug, found)
+    more = _second_order(job.folder, bug, bench, found) if bug.attempt and found.valid else _disagreement(bug, found)
     return Revalidated(bug.id, (*found.verdicts, *more))
 
 
@@ -173,10 +173,12 @@ def _disagreement(bug: Bug, found: Validation) -> tuple[Verdict, ...]:
     return _otherwise(bug, found.fail_to_pass, found.pass_to_pass, found.flaky) if found.valid else ()
 
 
-def _second_order(folder: Path, bug: Bug, bench: Workbench) -> tuple[Verdict, ...]:
-    """The verdicts on the failed attempt in a second-order bug whose first-order bug is valid."""
+def _second_order(folder: Path, bug: Bug, bench: Workbench, found: Validation) -> tuple[Verdict, ...]:
+    """The verdicts on the failed attempt in a second-order bug whose first-order bug is valid, as `found`: which tests
+    count is not for its record to say."""
     try:
-        measured = measure_second_order(bench, bug, read_attempt(folder, bug))
+        diff = read_attempt(folder, bug)
+        measured = measure_second_order(bench, found.fail_to_pass + found.pass_to_pass, found.flaky, diff)
     except ArtifactError as error:
         return (Verdict("files", False, error.message),)
     if isinstance(measured, str):

@@ -42,7 +42,7 @@ def bug_table(rows: Sequence[Mapping[str, Any]], controls: Sequence[str] = ()) -
     """The first-order bugs of a run, one per line: `rows` as in `summary.json`. Solve counts are shown for bugs that a
     policy other than the `controls` attempted."""
     solved = any(_solvers(row, controls) for row in rows)
-    table = Table(title="Verified bugs", title_justify="left", header_style="bold")
+    table = Table(title="Bugs", title_justify="left", header_style="bold")
     table.add_column("bug", no_wrap=True)
     table.add_column("where", overflow="fold")
     for name in ("lines", "F2P", "P2P", "seconds"):

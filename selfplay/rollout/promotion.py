@@ -12,12 +12,11 @@ from collections.abc import Sequence, Set
 from dataclasses import replace
 
 from selfplay.artifact import Bug
-from selfplay.artifact.bug import FailedAttempt
 from selfplay.curriculum.records import PROMOTED, REPEATED, Attempt, Promotion
 from selfplay.errors import SelfplayError
 from selfplay.oracle.leak_audit.audit import AuditState, audit
 from selfplay.oracle.world import open_world
-from selfplay.patches import is_test_file, parse
+from selfplay.patches import PatchError, is_test_file, parse
 from selfplay.patches.substance import changes_code
 from selfplay.plain_text import encode
 from selfplay.repository import Prepared
@@ -29,6 +28,8 @@ from selfplay.workbench import Workbench
 
 PER_PARENT = 4
 """The most second-order bugs per parent bug."""
+LONGEST_PARENT = 128 - len(".o2.") - 8
+"""Letters of a parent's id in its child's, which has at most 128."""
 HONEST_FAILURES = ("failing-tests", "missing-tests")
 """Grade reasons of an honest attempt that does not solve the bug; attempts with any other reason are not promoted."""
 
@@ -81,7 +82,8 @@ def _promotion(
         return replace(nothing, status=f"leaks: {audited.worst.where}", tree_hash=tree_hash)
     if audited.state is AuditState.NOT_AUDITABLE and not unauditable:
         return replace(nothing, status=f"not auditable: {audited.reason}", tree_hash=tree_hash)
-    measured = measure_second_order(_bench(ready, prepared, backend), ready.bug, attempt.diff)
+    tests = (*ready.bug.fail_to_pass, *ready.bug.pass_to_pass)
+    measured = measure_second_order(_bench(ready, prepared, backend), tests, ready.bug.flaky, attempt.diff)
     if isinstance(measured, str):
         return replace(nothing, status=measured, tree_hash=tree_hash)
     return replace(nothing, status=PROMOTED, tree_hash=tree_hash, bug=_bug(ready.bug, attempt, measured))
@@ -91,7 +93,10 @@ def _unfit(attempt: Attempt) -> str:
     """Why an attempt cannot become a bug, decided without running anything; empty when it can."""
     if attempt.reason not in HONEST_FAILURES:
         return attempt.reason
-    sections = parse(attempt.diff)  # cannot fail: a graded diff is readable
+    try:
+        sections = parse(attempt.diff)  # a graded diff is readable; a shared run may hold anything
+    except PatchError as error:
+        return f"no diff: {error.message}"
     if not sections:
         return "empty"
     if all(is_test_file(path) for section in sections for path in section.paths):
@@ -106,13 +111,14 @@ def _bench(ready: ReadyBug, prepared: Prepared, backend: Backend) -> Workbench:
 def _bug(parent: Bug, attempt: Attempt, measured: Measured) -> Bug:
     fails, passes, flaky, said = measured
     digest = hashlib.sha256(encode(attempt.diff)).hexdigest()
-    return parent.model_copy(
-        update={
-            "id": f"{parent.id}.o2.{digest[:8]}",
+    return Bug.model_validate(
+        {
+            **parent.model_dump(),
+            "id": f"{_shortened(parent.id)}.o2.{digest[:8]}",
             "order": 2,
             "parent": parent.id,
             "root": parent.root or parent.id,
-            "attempt": FailedAttempt(policy=attempt.policy, number=attempt.number, sha256=digest),
+            "attempt": {"policy": attempt.policy, "number": attempt.number, "sha256": digest},
             "fail_to_pass": fails,
             "pass_to_pass": passes,
             "flaky": flaky,
@@ -121,3 +127,10 @@ def _bug(parent: Bug, attempt: Attempt, measured: Measured) -> Bug:
             "versions": {**parent.versions, "selfplay": VERSION},
         }
     )
+
+
+def _shortened(parent: str) -> str:
+    """The parent's id where its child's still is one with what is added."""
+    if len(parent) <= LONGEST_PARENT:
+        return parent
+    return f"{parent[: LONGEST_PARENT - 9]}.{hashlib.sha256(parent.encode()).hexdigest()[:8]}"

@@ -102,5 +102,5 @@ def test_a_pipe_into_head(selfplay: Command, run: Path) -> None:
     with selfplay.start("show", run) as process:
         done = subprocess.run(["head", "-n", "1"], stdin=process.stdout, capture_output=True, text=True, timeout=60)
         assert process.stderr is not None
-        assert done.stdout.startswith("Verified bugs")
+        assert done.stdout.startswith("Bugs")
         assert all(line.endswith("so far") for line in process.stderr.read().splitlines())

@@ -13,7 +13,7 @@ def test_the_steps_are_shown_and_are_in_the_json(selfplay: Command, run: Path) -
     assert "steps" not in selfplay("show", run, "--json").json
     (run / "metrics.jsonl").write_text(f"{json.dumps(STEP)}\n" * 2)
     page = selfplay("show", run).out
-    assert "Verified bugs" in page and "Training: 2 steps" in page and "versions behind: 0: 6, 1: 2" in page
+    assert page.startswith("Bugs") and "Training: 2 steps" in page and "versions behind: 0: 6, 1: 2" in page
     assert selfplay("show", run, "--json").json["steps"] == [STEP, STEP]
 
 

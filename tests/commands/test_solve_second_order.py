@@ -1,5 +1,6 @@
 """Second-order bugs, which `selfplay solve` and `curriculum` make of failed attempts."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -56,6 +57,20 @@ def test_a_second_order_bug_with_another_attempt_is_refused(
     (child / "attempt.diff").unlink()
     graded = selfplay("audit", child)
     assert graded.code == 2 and "attempt.diff is missing" in graded.err
+
+
+@pytest.mark.slow
+def test_which_tests_count_is_not_for_the_record_to_say(
+    selfplay: Command, solved: tuple[Path, Done], tmp_path: Path
+) -> None:
+    """A test that no run knows counted as failing: such a bug was valid, and nobody could repair it."""
+    run = copy_of(solved[0], tmp_path / "run")
+    child = next(path for path in sorted((run / "bugs").iterdir()) if (path / "attempt.diff").exists())
+    record = json.loads((child / "bug.json").read_text())
+    record |= {"fail_to_pass": ["tests/test_none.py::test_none"], "pass_to_pass": record["pass_to_pass"][:1]}
+    (child / "bug.json").write_text(json.dumps({**record, "hidden": [], "flaky": []}))
+    done = selfplay("validate", child, "--json")
+    assert (done.code, done.json[0]["verdicts"][-1]["check"]) == (1, "record")
 
 
 @pytest.mark.long

@@ -119,7 +119,7 @@ def test_tasks_of_others_are_told_as_tasks(summary: dict[str, Any]) -> None:
 
 def test_a_run_without_a_bug_has_a_sentence_and_no_tables(summary: dict[str, Any]) -> None:
     text = page(summary)
-    assert "Verified bugs" not in text and "Quality" not in text and "no bugs to tell of" not in text
+    assert "F2P" not in text and "Quality" not in text and "no bugs to tell of" not in text
     assert text.startswith("0 of 2 bugs (enough bugs) in runs/x")
     first = {name: value for name, value in summary.items() if name not in FACTS}
     assert page(first).strip() == "no bug in runs/x: 5 episodes so far"

@@ -19,6 +19,7 @@ from selfplay.commands.curriculum import CurriculumWatcher
 from selfplay.commands.event_loop import EventLoop
 from selfplay.commands.learn import vocabulary_of
 from selfplay.commands.order import Order, refuse_out_in_source, repository_settings, shared_settings
+from selfplay.commands.shared_run import say_if_shared
 from selfplay.commands.solve import chosen, settle_attempts
 from selfplay.commands.training import watching
 from selfplay.commands.training.bugs import ReadyBugs
@@ -77,6 +78,7 @@ def run_training(order: TrainOrder, backend: Backend, watcher: RunWatcher) -> di
         refuse_large_descriptions(order.out)
         ledger = stack.enter_context(open_ledger(order.out))
         cleanup.sweep(order.out)
+        say_if_shared(order.out, watcher.say)
         ledger.settle(config.binding(), unrecorded=by_default())
         _settle(pool, wanted, player)
         if ledger.recorded(ONLY) is None and (only := chosen(pool, config.solver.only)):

@@ -50,7 +50,7 @@ def ordered(listing: Path, out: Path) -> tuple[Order, list[Order]]:
 def in_one_process(listing: Path, backend: Backend, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("runs") / "one"
     base, orders = ordered(listing, out)
-    run_list(base, orders, here(base, backend, Watcher()))
+    run_list(base, orders, here(base, backend, Watcher()), print)
     return out
 
 
@@ -82,9 +82,9 @@ def test_whoever_is_killed_the_bugs_are_those_of_one_process(
 
     base, orders = ordered(listing, out)
     with pytest.raises(Killed):
-        run_list(base, orders, on_ray(base, Isolation(), nodes.address, Watcher(strike)))
+        run_list(base, orders, on_ray(base, Isolation(), nodes.address, Watcher(strike)), print)
     stored = len(struck)
-    summary = run_list(base, orders, on_ray(base, Isolation(), nodes.address, Watcher(strike)))
+    summary = run_list(base, orders, on_ray(base, Isolation(), nodes.address, Watcher(strike)), print)
     assert stored == 3 < len(struck) and bugs(out) == bugs(in_one_process)
     found = {Path(row["name"]).name: row for row in summary["repositories"]}
     assert {name: row["bugs"] for name, row in found.items()} == {"shop": 3, "broken": 0, "other": 2}
@@ -105,4 +105,4 @@ def files(folder: Path) -> dict[str, tuple[bytes, int]]:
 def test_a_cluster_that_is_not_there(listing: Path, tmp_path: Path) -> None:
     base, orders = ordered(listing, tmp_path / "run")
     with pytest.raises(ClusterError, match=r"no Ray cluster can be used at 127\.0\.0\.1:1"):
-        run_list(base, orders, on_ray(base, Isolation(), "127.0.0.1:1", Watcher()))
+        run_list(base, orders, on_ray(base, Isolation(), "127.0.0.1:1", Watcher()), print)
