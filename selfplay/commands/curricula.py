@@ -26,6 +26,8 @@ from selfplay.curriculum.repositories import facts_of
 from selfplay.curriculum.summary import summarise, write_summary
 from selfplay.errors import SelfplayError
 from selfplay.formatting import Say, count
+from selfplay.repository.cache import default_cache
+from selfplay.repository.disk import VARIABLE
 from selfplay.repository.errors import RepositoryError
 from selfplay.rollout.players import Player, player_named
 from selfplay.sandbox import Backend
@@ -164,6 +166,9 @@ def record_failure(pool: Curriculum, repository: str, error: Exception) -> str:
 
 
 def _line(text: str) -> str:
-    """A text as one line: of a log the first and the last line, which say what failed and how."""
+    """A text as one line: of a log the first and the last line, which say what failed and how. It is stored in a run,
+    which may be shared: the user's own folders are told by their names."""
+    for place, name in ((default_cache(), f"${VARIABLE}"), (Path.home(), "~")):
+        text = text.replace(str(place), name)
     lines = [line.strip().rstrip(":") for line in text.splitlines() if line.strip()]
     return ": ".join(dict.fromkeys([*lines[:1], *lines[-1:]]))[:LONGEST]

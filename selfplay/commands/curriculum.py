@@ -98,7 +98,8 @@ def prepared_source(order: Order, pool: Curriculum, backend: Backend, watcher: C
     lost = pool.lost.count_again
     prepared = prepared_here(order, backend, watcher.say, lost)
     pool.settle_repository(order.source, {"revision": prepared.revision, "tree_hash": prepared.tree_hash})
-    allow_typed(order, prepared.tree_hash, prepared.source, prepared.recorded.get("allow_hosts", ()))
+    told = prepared.recorded
+    allow_typed(order, prepared.tree_hash, prepared.source, told.get("allow_hosts", ()), told.get("image", ""))
     suite = measured_here(order, prepared, backend, watcher.say, lost)
     watcher.say(estimate(suite, order))
     pool.record_repository(
@@ -170,9 +171,10 @@ def measured_here(
         return Suite((), {}, language=prepared.language, runner="", why=error.message)
 
 
-def allow_typed(order: Order, tree_hash: str, source: str, hosts: Iterable[str]) -> None:
+def allow_typed(order: Order, tree_hash: str, source: str, hosts: Iterable[str], image: str = "") -> None:
     """Remember what the user just allowed, so that this run's bugs can be checked later without asking again."""
-    for kind, text in {"setup": order.setup or "", "hosts": " ".join(hosts), "source": source}.items():
+    typed = {"setup": order.setup or "", "hosts": " ".join(hosts), "source": source, "image": image}
+    for kind, text in typed.items():
         if text:
             allow(Wish(kind, text, tree_hash))
 

@@ -5,10 +5,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from selfplay.artifact import Bug
+from selfplay.artifact.environment import recorded_environment
 from selfplay.curriculum import CurriculumError
 from selfplay.curriculum.reading_bounds import bounded_reading, bounded_time
 from selfplay.curriculum.stored_bugs import wishes
-from selfplay.curriculum.trust import require
+from selfplay.curriculum.trust import Wish, require
 from selfplay.export import dataset
 from selfplay.export.bug_selection import BugSelection, training_repositories
 from selfplay.export.environments import write_environments
@@ -56,7 +58,7 @@ def run_export(order: ExportOrder) -> Exported:
     with bounded_reading(order.runs):
         found = collect(order.runs, order.choice)
     for one in found.bugs:
-        require(wishes(one.bug, fetched=False), order.trust)
+        require(_wanted(one.bug), order.trust)
     with bounded_time(order.runs), new_folder(order.out) as folder:
         found.leave_out(write_environments(folder, found.bugs))
         splits = dict(_splits(found, order.train))
@@ -64,6 +66,12 @@ def run_export(order: ExportOrder) -> Exported:
         write_manifest(folder, sums)
         size = sum(path.stat().st_size for name in splits for path in folder.glob(f"{name}.*"))
     return Exported({name: len(bugs) for name, bugs in splits.items()}, found.damaged, found.left_out, size)
+
+
+def _wanted(bug: Bug) -> list[Wish]:
+    """What whoever builds the images of the dataset runs or fetches because the bug's record says so."""
+    image = recorded_environment(bug.environment).image
+    return [*wishes(bug, fetched=False), *([Wish("image", image, bug.tree_hash)] if image else [])]
 
 
 def _splits(found: Collected, train: float | None) -> Iterator[tuple[str, list[PoolBug]]]:

@@ -1,8 +1,10 @@
 """What `selfplay trajectories export` does: write the lessons of a run as JSON lines."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import zstandard
 
@@ -11,6 +13,7 @@ from selfplay.artifact.files import write_atomically
 from selfplay.commands.asked_roles import BOTH, asked_roles
 from selfplay.curriculum import CurriculumError, read_pool
 from selfplay.export.lessons import LessonFormat, lesson_rows
+from selfplay.plain_text import well_formed
 from selfplay.policies.tokenizer import load_tokenizer
 
 
@@ -41,7 +44,13 @@ def write_lessons(order: LessonOrder) -> dict[str, int]:
     form = LessonFormat(roles, chat, order.observation_chars, order.most_tokens, order.scripted)
     with read_pool(order.run) as pool:
         rows, counts = lesson_rows(pool, form)
-    data = "".join(json.dumps(row) + "\n" for row in rows).encode()
+    data = "".join(_line(row) for row in rows).encode()
     order.out.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(order.out, zstandard.compress(data) if order.out.suffix == ".zst" else data)
     return counts
+
+
+def _line(row: Mapping[str, Any]) -> str:
+    """A row as JSON in ASCII, whose texts are whole characters: for a half of one, which a tool may print, readers
+    refuse the whole file."""
+    return json.dumps(json.loads(well_formed(json.dumps(row, ensure_ascii=False)))) + "\n"

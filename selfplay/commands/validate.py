@@ -192,7 +192,7 @@ def _otherwise(
 ) -> tuple[Verdict, ...]:
     said_stable = set(bug.flaky) & {*fails, *passes}
     if len(said_stable) > max(MOST_STABLE, MOST_STABLE_SHARE * len(fails + passes)):
-        said = f"{len(said_stable)} tests that the record sets aside as flaky do not vary"
+        said = f"the record sets aside {count(len(said_stable), 'test')} as flaky that do not vary"
         return (Verdict("record", False, f"{said}, first {min(said_stable)!r}"),)
     varied = {*flaky, *bug.flaky}
     other = (set(bug.fail_to_pass) ^ set(fails) | set(bug.pass_to_pass) ^ set(passes)) - varied

@@ -35,9 +35,10 @@ WANTS = {
     "setup": "this run wants a command of its own to be run while its environment is built",
     "hosts": "this run wants its build to reach hosts besides the package indexes",
     "source": "the tree this run was made on would be fetched",
+    "image": "this run wants the images of its dataset to stand on one of its own",
 }
-MOST_SHOWN, MOST_ROWS, COLUMNS = 4_000, 40, 80
-"""Characters, and rows of so many: what is above the screen is not seen above a question."""
+MOST_SHOWN, MOST_ROWS, AROUND = 4_000, 40, 4
+"""Characters, rows of the screen, and rows for the question itself: what is above the screen is not seen above it."""
 _BLANKS, MOST_BLANKS, MOST_EMPTY = re.compile(r"\s{3,}+"), 8, 2
 """Blanks and empty lines, together; of each so many are shown as they are."""
 _BLANK_SIGNS = frozenset("\u115f\u1160\u2800\u3164\uffa0")
@@ -63,8 +64,9 @@ class Wish:
     @property
     def shown_whole(self) -> bool:
         """Whether the question holds all of it, so that a yes means what is run."""
-        rows = sum(1 + len(line) // COLUMNS for line in self._spelled.split("\n"))
-        return rows <= MOST_ROWS
+        columns, lines = _screen()
+        rows = sum(1 + _width(line) // columns for line in self._spelled.split("\n"))
+        return rows <= min(MOST_ROWS, lines - AROUND)
 
     @property
     def _spelled(self) -> str:
@@ -81,6 +83,23 @@ def _counted(found: re.Match[str]) -> str:
     lines = found[0].split("\n")
     few = len(lines) <= MOST_EMPTY + 1 and max(map(len, lines)) <= MOST_BLANKS
     return found[0] if few else f" [{len(found[0])} blanks] "
+
+
+UNKNOWN = os.terminal_size((80, 24))
+
+
+def _screen() -> os.terminal_size:
+    """Columns and lines of the terminal at which questions are asked."""
+    try:
+        size = os.get_terminal_size(2)
+    except OSError:
+        return UNKNOWN
+    return size if all(size) else UNKNOWN
+
+
+def _width(line: str) -> int:
+    """The columns that a line takes; a tab may take eight."""
+    return sum(8 if sign == "\t" else 1 + (unicodedata.east_asian_width(sign) in "WF") for sign in line)
 
 
 def _seen(sign: str) -> str:
@@ -123,8 +142,8 @@ def remember_run(folder: Path) -> None:
 
 
 def is_own(folder: Path) -> bool:
-    """Whether this user made a run in this folder, by device and inode. It only lifts bounds on size: a folder that
-    took the place of a deleted one could claim it, and would gain nothing else."""
+    """Whether this user made a run in this folder, by device and inode. It lifts bounds on size and spares a sentence:
+    a folder that took the place of a deleted one could claim it, and would gain nothing else."""
     try:
         return _note("runs", _identity(folder)).is_file()
     except OSError:

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from selfplay.artifact.bug import is_bug_id
 from selfplay.artifact.decoding import count_values
 from selfplay.artifact.reading import (
     LINKS,
@@ -93,6 +94,8 @@ def refuse_strange_files(folder: Path, written: bool) -> None:
             if path.exists():
                 refuse_second_name(path.lstat(), path)
         if written:
+            for name in filter(is_bug_id, listed_below(folder, "attempts")):
+                existing_folder(folder, "attempts", name)  # or no attempt at this bug can be stored
             trees = [name for name in folders if name.startswith("original")]
             refuse_strange_below(folder, MOST_FILES, unread=trees)
     except UntrustedDataError as error:

@@ -5,17 +5,19 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
+from selfplay.artifact import Bug
 from selfplay.export.columns import ENTITY, Kind
 from selfplay.export.pools import Collected, PoolBug
 from selfplay.formatting import count, listed
+from selfplay.validators import CHECKS
 from selfplay.version import VERSION
 
 NO_LICENCE = "none stated"
 _TYPES = {"string": "string", "int64": "int64", "float64": "float64"}
 CHECKED = (
-    "Every bug passed eight checks in a sandbox before it came into its pool: its test files exist, its parser reads"
-    " the log, its tests pass on the original, its size is bounded, it makes tests fail, the weakening hides them, each"
-    " changed file matters, and repeated runs agree. `ssr_validation` has the verdicts of each."
+    "passed {checks} checks in a sandbox, as its run records: its test files exist, its parser reads the log, its tests"
+    " pass on the original, its size is bounded, it makes tests fail, the weakening hides them, each changed file"
+    " matters, and repeated runs agree. `ssr_validation` has the verdicts of each."
 )
 
 
@@ -27,7 +29,7 @@ def card(form: str, files: Mapping[str, str], columns: Mapping[str, Kind], found
         *_front(files, columns, bugs),
         f"# {count(len(bugs), 'bug')} by self-play, for {form}",
         "",
-        f"Made by selfplay {VERSION}. " + CHECKED,
+        f"Made by selfplay {VERSION}. {_checked([one.bug for one in bugs])}",
         "",
         *_tables(bugs),
         "## Repositories",
@@ -82,6 +84,18 @@ def _feature(name: str, kind: Kind) -> str:
         fields = (f"    - name: {field}\n      dtype: {inner}" for field, inner in ENTITY.items())
         return "\n".join([f"  - name: {name}", "    list:", *fields])
     return f"  - name: {name}\n    " + ("list: string" if kind == "list" else f"dtype: {_TYPES[kind]}")
+
+
+def _checked(bugs: Sequence[Bug]) -> str:
+    """How many bugs have a record of all checks; an imported task has none."""
+    passed = sum(
+        CHECKS.keys() <= {verdict.get("check") for verdict in bug.verdicts if verdict.get("passed") is True}
+        for bug in bugs
+    )
+    told = CHECKED.format(checks=len(CHECKS))
+    if passed == len(bugs):
+        return f"Each bug {told}"
+    return f"Of {count(len(bugs), 'bug')} {passed} {told} Of the others no run records that."
 
 
 def _tables(bugs: Sequence[PoolBug]) -> list[str]:

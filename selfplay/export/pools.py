@@ -12,6 +12,7 @@ from selfplay.artifact import Artifact, ArtifactError, Bug
 from selfplay.curriculum import Curriculum, CurriculumError, read_pool
 from selfplay.curriculum.solving import Solves, solves
 from selfplay.curriculum.stored_bugs import is_tree, original_of, read_attempt, read_bug
+from selfplay.curriculum.trust import is_own
 from selfplay.errors import SelfplayError
 from selfplay.export.bug_selection import BugSelection
 from selfplay.export.compose_diffs import undoing
@@ -103,7 +104,9 @@ def _named(found: Collected) -> Iterator[PoolBug]:
     for name, same in named.items():
         for place, (digest, equal) in enumerate(sorted(same.items())):
             names |= {(one.run, one.bug.id): f"{name}.{digest[:12]}" if place else name for one in equal}
-    for one in (equal[0] for same in named.values() for equal in same.values()):
+    own = {run: is_own(run) for run in {one.run for one in found.bugs}}
+    for equal in (equal for same in named.values() for equal in same.values()):
+        one = max(equal, key=lambda one: own[one.run])  # the user's own record before another's of the same bug
         parent, root = (
             names.get((one.run, known), instance_id(known)) if known else None
             for known in (one.bug.parent, one.bug.root)

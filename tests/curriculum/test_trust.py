@@ -1,5 +1,6 @@
 """What a user has allowed is remembered by what it is, outside of any run; nothing inside a run can claim it."""
 
+import os
 import shutil
 from dataclasses import replace
 from io import BytesIO
@@ -7,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from selfplay.curriculum import CurriculumError, open_curriculum
+from selfplay.curriculum import CurriculumError, open_curriculum, trust
 from selfplay.curriculum.trust import (
     NotTrusted,
     Wish,
@@ -108,8 +109,9 @@ def test_a_shared_pool_is_bounded_and_an_own_one_is_not(tmp_path: Path, monkeypa
     ("text", "whole"),
     [("make install", True), ("x" * 3_100, True), ("x" * 3_300, False), ("make" + " " * 5_000 + "; curl", True)],
 )
-def test_a_wish_is_asked_for_only_if_it_is_shown_whole(text: str, whole: bool) -> None:
+def test_a_wish_is_asked_for_only_if_it_is_shown_whole(monkeypatch: pytest.MonkeyPatch, text: str, whole: bool) -> None:
     """Blanks hid what followed them; a yes to the beginning was one to the rest."""
+    monkeypatch.setattr(trust, "_screen", lambda: os.terminal_size((80, 50)))
     wish = Wish("setup", text, "t" * 40)
     assert wish.shown_whole is whole
     assert not whole or text.split()[-1] in wish.words()
@@ -130,6 +132,27 @@ def test_a_wish_is_shown_whole_on_one_screen_or_not_asked_for(text: str) -> None
     """What stands above the screen is not seen above the question; blanks of any kind are told by their number."""
     wish = Wish("setup", text, "t" * 40)
     assert not wish.shown_whole or wish.words().count("\n") < 45
+
+
+@pytest.mark.parametrize(
+    ("text", "size", "whole"),
+    [
+        ("x\n" * 19 + "x", (80, 24), True),
+        ("x\n" * 20 + "x", (80, 24), False),
+        ("x" * 200, (20, 24), True),
+        ("x" * 500, (20, 24), False),
+        ("\u6c34" * 700, (80, 24), True),
+        ("\u6c34" * 900, (80, 24), False),
+        ("\tx" * 100, (80, 24), True),
+        ("\tx" * 200, (80, 24), False),
+    ],
+)
+def test_a_screen_is_as_large_as_it_is(
+    monkeypatch: pytest.MonkeyPatch, text: str, size: tuple[int, int], whole: bool
+) -> None:
+    """Of 24 lines four are the question's own; a wide letter takes two columns, a tab up to eight."""
+    monkeypatch.setattr(trust, "_screen", lambda: os.terminal_size(size))
+    assert Wish("setup", text, "t" * 40).shown_whole is whole
 
 
 @pytest.mark.parametrize("nothing", ["\u200b", "\u2800", "\u3164", "\u115f", "\u034f", "\u00a0", "\u202e", "\ufe0f"])

@@ -9,7 +9,9 @@ from export.exporting import ARTIFACT, ORIGINAL, exported, run
 
 from selfplay.commands.export import ExportOrder, run_export
 from selfplay.curriculum import CurriculumError
+from selfplay.export import pools as pools_read
 from selfplay.export.bug_selection import BugSelection
+from selfplay.validators import CHECKS
 
 __all__ = ["run"]
 
@@ -44,6 +46,29 @@ def test_one_bug_of_two_pools_is_one_and_two_of_one_name_are_two(tmp_path: Path)
     assert found.left_out == {"in two pools": 1}
     assert ids[:2] == ["selfplay__shop-1.removal.0", "selfplay__shop-1.removal.1"] and len(set(ids)) == 3
     assert ids[2].startswith("selfplay__shop-1.removal.1.")
+
+
+def test_of_one_bug_in_two_pools_the_user_s_own_record_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stranger's copy of it could name other tests and another setup."""
+    ((bug, artifact),) = pools.numbered(ARTIFACT, 1)
+    strange = bug.model_copy(update={"fail_to_pass": ("tests/test_a.py::test_none",)})
+    runs = [pools.pool(tmp_path / name, ORIGINAL, [(one, artifact)]) for name, one in (("a", strange), ("b", bug))]
+    monkeypatch.setattr(pools_read, "is_own", lambda run: run == runs[1])
+    for number, order in enumerate((runs, runs[::-1])):
+        run_export(ExportOrder(tuple(order), tmp_path / f"out{number}", "swesmith"))
+        (row,) = pools.rows(tmp_path / f"out{number}")
+        assert row["FAIL_TO_PASS"] == list(bug.fail_to_pass)
+
+
+def test_the_card_says_of_how_many_bugs_all_checks_are_recorded(tmp_path: Path) -> None:
+    passed = tuple({"check": name, "passed": True, "reason": ""} for name in CHECKS)
+    bugs = pools.numbered(ARTIFACT, 2, verdicts=passed)
+    exported(pools.pool(tmp_path / "all", ORIGINAL, bugs), tmp_path / "one")
+    assert "Each bug passed 8 checks in a sandbox, as its run records" in (tmp_path / "one" / "README.md").read_text()
+    bugs[0] = (bugs[0][0].model_copy(update={"verdicts": passed[:-1]}), bugs[0][1])
+    exported(pools.pool(tmp_path / "some", ORIGINAL, bugs), tmp_path / "two")
+    card = (tmp_path / "two" / "README.md").read_text()
+    assert "Of 2 bugs 1 passed 8 checks" in card and "Of the others no run records that." in card
 
 
 def test_a_pool_without_a_bug_that_fits_says_why(run: Path, tmp_path: Path) -> None:

@@ -105,7 +105,8 @@ def test_what_a_stranger_names_is_no_markup_of_the_card(tmp_path: Path) -> None:
     ("environment", "kind", "text"),
     [
         ({"setup": "pip install pytest"}, "setup", "pip install pytest"),
-        ({"image": "debian:12", "source": "image:debian:12:/src"}, "source", "image:debian:12:/src"),
+        ({"source": "image:debian:12:/src"}, "source", "image:debian:12:/src"),
+        ({"image": "evil.example:5000/base"}, "image", "evil.example:5000/base"),
     ],
 )
 def test_a_command_or_an_image_of_a_run_is_asked_for(
