@@ -8,7 +8,7 @@ large, is a read-only mount.
 
 import os
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -43,13 +43,19 @@ class MergedTree:
         return sum(-(-entry.size // PAGE) * PAGE for entry in self.entries if entry.kind == FILE)
 
     def packed(self) -> Iterator[bytes]:
-        """The stream, in pieces. Raises `SandboxError` for a file that cannot be read."""
+        """The stream, in pieces of some `CHUNK`. Raises `SandboxError` for a file that cannot be read."""
         pieces: list[bytes] = []
         held = 0
         for entry in self.entries:
-            data = content(entry)
-            pieces += (ENTRY.pack(entry.kind, entry.mode, entry.mtime_ns, len(entry.path), len(data)), entry.path, data)
-            held += len(data)
+            large = entry.kind == FILE and entry.size > CHUNK
+            data = b"" if large else content(entry)
+            size = entry.size if large else len(data)
+            pieces += (ENTRY.pack(entry.kind, entry.mode, entry.mtime_ns, len(entry.path), size), entry.path, data)
+            held += size
+            if large:
+                yield b"".join(pieces)
+                yield from large_content(entry)
+                pieces, held = [], 0
             if held > CHUNK:
                 yield b"".join(pieces)
                 pieces, held = [], 0
@@ -68,22 +74,43 @@ def content(entry: LayerEntry) -> bytes:
     return b""
 
 
+def large_content(entry: LayerEntry) -> Iterator[bytes]:
+    """The content of a file, of which a piece at a time is in memory. Raises `SandboxError`, also if it is shorter
+    now."""
+    left = entry.size
+    try:
+        with open(entry.source, "rb") as stream:  # noqa: PTH123
+            while left and (data := stream.read(min(CHUNK, left))):
+                left -= len(data)
+                yield data
+    except OSError as error:
+        raise SandboxError(f"{entry.source} cannot be read, so no sandbox can show it: {error.strerror}") from error
+    if left:
+        raise SandboxError(f"{entry.source} became shorter while a sandbox was made of it")
+
+
 def merge(layers: Iterable[Path]) -> MergedTree:
     """Stack the layers, lowest first: a higher one's file replaces a lower one's, folders are merged."""
-    found: dict[bytes, LayerEntry] = {}
-    for layer in layers:
+    found: dict[bytes, tuple[int, LayerEntry]] = {}
+    covered: dict[bytes, int] = {}
+    for number, layer in enumerate(layers):
         for entry in walk(str(layer), b""):
-            below = found.get(entry.path)
-            if below is not None and FOLDER in (entry.kind, below.kind) and entry.kind != below.kind:
-                forget(found, entry.path)
-            found[entry.path] = entry
-    return MergedTree(tuple(sorted(found.values(), key=lambda entry: entry.path.split(b"/"))))
+            if entry.kind != FOLDER and entry.path in found and found[entry.path][1].kind == FOLDER:
+                covered[entry.path] = number
+            found[entry.path] = number, entry
+    shown = (entry for number, entry in found.values() if not covered or not hidden(entry.path, number, covered))
+    return MergedTree(tuple(sorted(shown, key=lambda entry: entry.path.split(b"/"))))
 
 
-def forget(found: dict[bytes, LayerEntry], path: bytes) -> None:
-    """Drop everything below a path that changes between folder and file."""
-    for below in [other for other in found if other.startswith(path + b"/")]:
-        del found[below]
+def hidden(path: bytes, number: int, covered: Mapping[bytes, int]) -> bool:
+    """Whether a path of layer `number` lies in a folder that a later layer has replaced. `covered`: folder -> the last
+    layer that has something else in its place."""
+    at = path.rfind(b"/")
+    while at > 0:
+        if covered.get(path[:at], -1) > number:
+            return True
+        at = path.rfind(b"/", 0, at)
+    return False
 
 
 def walk(place: str, path: bytes) -> Iterator[LayerEntry]:
