@@ -13,6 +13,9 @@ processes. A command may use them on itself and its own children.
 Programs for sockets, filters of system calls, and asynchronous input and output of the old kind are refused: they take
 from sums that the kernel keeps for the whole machine (compiled filters, `fs.aio-max-nr`), and no group is charged.
 
+So are places of memory on the machine's nodes (`mbind`): each policy is the kernel's memory, charged to no group. And
+lists of mounts (`statmount`): whoever reads one stops the mounts of the machine meanwhile.
+
 Leases and the old kind of watching folders are refused: a lease on a file that sandboxes share makes every open of it
 wait, here and on the host, for 45 s.
 

@@ -57,10 +57,14 @@ kcmp              312 272
 kexec_file_load   320 294
 kexec_load        246 104
 keyctl            250 219
+listmount         458 458
+mbind             237 235
+migrate_pages     256 238
 modify_ldt        154   -
 mount             165  40
 mount_setattr     442 442
 move_mount        429 429
+move_pages        279 239
 name_to_handle_at 303 264
 open_by_handle_at 304 265
 open_tree         428 428
@@ -76,8 +80,11 @@ quotactl_fd       443 443
 reboot            169 142
 request_key       249 218
 seccomp           317 277
+set_mempolicy     238 237
+set_mempolicy_home_node 450 450
 setns             308 268
 settimeofday      164 170
+statmount         457 457
 swapoff           168 225
 swapon            167 224
 syslog            103 116

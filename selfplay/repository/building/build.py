@@ -56,6 +56,10 @@ class BuildRequest:
     as_of: str = ""
 
 
+MOST_LOG, LAST_OF_STEP = 64 * MIB, 4096
+"""Bytes of a log in which steps stand whole, and of a step's end behind that."""
+
+
 @dataclass
 class Building:
     """The state of one build: its sandbox, log and notes, and the output of the last command.
@@ -141,10 +145,13 @@ class Building:
             raise BuildFailed(f"{step} filled the build's disk{last_lines(done.text)}", hint)
 
     def _note(self, step: str, shown: str, done: Completed) -> None:
+        said = done.stdout + done.stderr
         with self.log.open("ab") as log:
+            if log.tell() + len(said) > MOST_LOG:  # a build may have thousands of steps
+                said = said[-LAST_OF_STEP:]
             head = f"\n### {step} ({done.seconds:.1f} s, exit {done.exit_code})\n$ {shown}\n"
             log.write(head.encode("utf-8", "surrogateescape"))
-            log.write(done.stdout + done.stderr)
+            log.write(said)
 
     def must(self, step: str, command: str | Sequence[str], *, online: bool = False) -> Completed:
         """Run, or raise `BuildFailed`."""
