@@ -5,7 +5,7 @@ import contextlib
 import logging
 import os
 import ssl
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from http import HTTPStatus
 
@@ -14,7 +14,7 @@ from selfplay.repository.network.credentials import READING, Secret
 from selfplay.repository.network.hosts import Address, Allowed
 from selfplay.repository.network.indexes import trusted
 from selfplay.repository.network.proxy_request import ProxyRequest, Refused, parse
-from selfplay.repository.network.tls_name import checked_beginning
+from selfplay.repository.network.tls_name import ClientHellos, checked_beginning
 from selfplay.repository.network.upstream import NotThere, Streams, Unreachable, reach, upstream_for
 
 MOST_CONNECTIONS = 100
@@ -76,12 +76,23 @@ class Proxy:
 
     async def _tunnel(self, host: Address, near: Streams, far: Streams) -> None:
         near[1].write(b"HTTP/1.1 200 Connection established\r\n\r\n")
+        hellos = ClientHellos(host)
+
+        def allow(data: bytes) -> None:
+            try:
+                hellos.feed(data)
+            except Refused as refused:
+                self._remember(refused)
+                raise ConnectionAbortedError from refused
+
         try:
-            far[1].write(await checked_beginning(near[0], host, HEAD_SECONDS))
+            beginning = await checked_beginning(near[0], host, HEAD_SECONDS)
         except Refused as refused:  # the tunnel is open: no answer can be sent any more
             self._remember(refused)
             return
-        await relay(near, far)
+        allow(beginning)
+        far[1].write(beginning)
+        await relay(near, far, allow)
 
     def _remember(self, refused: Refused) -> None:
         if refused.asked and len(self.refused) < MOST_KEPT:
@@ -159,16 +170,23 @@ async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, size
         await writer.drain()
 
 
-async def relay(near: Streams, far: Streams) -> None:
-    """Copy both directions of a tunnel, until both ends closed, or one closed and the other stays silent."""
+async def relay(near: Streams, far: Streams, allow: Callable[[bytes], None]) -> None:
+    """Copy both directions of a tunnel, until both ends closed, or one closed and the other stays silent. `allow` sees
+    what comes from near before far does; an `OSError` of its ends that direction."""
     async with asyncio.timeout(IDLE_SECONDS) as idle, asyncio.TaskGroup() as both:
-        both.create_task(_pump(near[0], far[1], idle))
+        both.create_task(_pump(near[0], far[1], idle, allow))
         both.create_task(_pump(far[0], near[1], idle))
 
 
-async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, idle: asyncio.Timeout) -> None:
+async def _pump(
+    reader: asyncio.StreamReader,
+    writer: asyncio.StreamWriter,
+    idle: asyncio.Timeout,
+    allow: Callable[[bytes], None] = lambda data: None,
+) -> None:
     with contextlib.suppress(OSError):  # the other end hung up
         while data := await reader.read(CHUNK):
+            allow(data)
             writer.write(data)
             await writer.drain()
             _extend(idle, IDLE_SECONDS)

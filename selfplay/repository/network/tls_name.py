@@ -1,15 +1,16 @@
-"""Checks that a tunnel carries TLS for its own host and nothing else: its first bytes are read before they are
+"""Checks that a tunnel carries TLS for its own host and nothing else: what a client sends in clear is read before it is
 forwarded.
 
 Many sites share the addresses of one content network, which distinguishes them by the name in the first TLS message. A
-build could name an index to us and another site in that message, and so reach the other site. The standard library
-parses the message.
+build could name an index to us and another site in that message, and so reach the other site. A server may ask for
+another first message, whose name it then takes: each is read. The standard library parses them.
 """
 
 import asyncio
 import ipaddress
 import re
 import ssl
+import struct
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,7 +18,10 @@ from contextlib import contextmanager
 from selfplay.repository.network.hosts import NAME, Address
 from selfplay.repository.network.proxy_request import Refused
 
-MOST_BYTES = 32 * 1024
+MOST_BYTES, LARGEST_RECORD = 32 * 1024, 1 << 14
+RECORD = struct.Struct("!BHH")
+"""The head of a TLS record: its kind, a version, the bytes that follow."""
+HANDSHAKE, CLIENT_HELLO, VERSION = 22, 1, 0x0301
 
 
 class FirstMessage:
@@ -48,6 +52,59 @@ class FirstMessage:
             if not self.known:
                 raise
         return False
+
+
+class ClientHellos:
+    """Follows what a TLS client sends through a tunnel to `host`: each first message of its must ask for that host.
+    After any other message in clear a server takes no further first one; what is encrypted cannot be told from it."""
+
+    def __init__(self, host: Address) -> None:
+        self._host = host
+        self._over = False
+        self._records, self._messages = bytearray(), bytearray()
+
+    def feed(self, data: bytes) -> None:
+        """Raises `Refused`; then `data` must not be forwarded."""
+        if self._over:
+            return
+        self._records += data
+        at = 0
+        while len(self._records) - at >= RECORD.size and not self._over:
+            kind, _, size = RECORD.unpack_from(self._records, at)
+            if len(self._records) - at < RECORD.size + size:
+                break
+            at += RECORD.size + size
+            if kind == HANDSHAKE:
+                self._read(self._records[at - size : at])
+        del self._records[:at]
+
+    def _read(self, part: bytes | bytearray) -> None:
+        self._messages += part
+        while len(self._messages) >= 4:
+            size = 4 + int.from_bytes(self._messages[1:4])
+            if self._messages[0] != CLIENT_HELLO:
+                self._over = True
+                return
+            if size > MOST_BYTES:
+                raise Refused(403, f"a tunnel to {self._host} may only carry TLS", self._host)
+            if len(self._messages) < size:
+                return
+            refuse_other(bytes(self._messages[:size]), self._host)
+            del self._messages[:size]
+
+
+def refuse_other(hello: bytes, host: Address) -> None:
+    """Raises `Refused` for a first message that asks for another host."""
+    message = FirstMessage()
+    try:
+        for at in range(0, len(hello), LARGEST_RECORD):
+            piece = hello[at : at + LARGEST_RECORD]
+            message.feed(RECORD.pack(HANDSHAKE, VERSION, len(piece)) + piece)
+    except ssl.SSLError as error:
+        raise Refused(403, f"a tunnel to {host} may only carry TLS", host) from error
+    if not message.known:
+        raise Refused(403, f"a tunnel to {host} may only carry TLS", host)
+    _refuse_name(message.name, host)
 
 
 @contextmanager
@@ -81,10 +138,14 @@ async def checked_beginning(reader: asyncio.StreamReader, host: Address, seconds
                     break
     except ssl.SSLError as error:
         raise Refused(403, f"a tunnel to {host} may only carry TLS", host) from error
-    if not _is_for(message.name, host.host):
-        other = Address(message.name, host.port) if message.name and re.fullmatch(NAME, message.name) else host
-        raise Refused(403, f"a tunnel to {host} was used for another host, {other.host}", other)
+    _refuse_name(message.name, host)
     return held
+
+
+def _refuse_name(name: str | None, host: Address) -> None:
+    if not _is_for(name, host.host):
+        other = Address(name, host.port) if name and re.fullmatch(NAME, name) else host
+        raise Refused(403, f"a tunnel to {host} was used for another host, {other.host}", other)
 
 
 def _is_for(name: str | None, host: str) -> bool:
