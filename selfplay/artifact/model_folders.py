@@ -1,7 +1,7 @@
 """What a model's folder may do while a library reads it: nothing of its own runs, and nothing else is read for it.
 
 Weights travel between people as datasets do. Libraries ask on standard input whether a folder's code may run, load
-the base model that an adapter names, and fetch an attention kernel that a configuration names. `LOADING` goes with
+the base model that an adapter names, and fetch an attention kernel that a configuration names. `loading` goes with
 each call that loads, and `refuse_no_model` comes before. Which model it is stays the user's choice, and so does what
 it costs to run.
 """
@@ -24,10 +24,13 @@ MOST_NAMED: Final = 20_000
 """Texts of a file of settings that may name files: each is looked up. A vocabulary has some that begin with a slash."""
 MOST_PATH: Final = 1024
 """Characters of a setting that may be a path; longer ones are chat templates."""
-_SETTINGS = ("config.json", "tokenizer_config.json", "generation_config.json", "special_tokens_map.json")
-_UNREAD = re.compile(r"_?name_or_path|.*_file")
-"""Settings that say where a model and its files once were: the files of the folder itself are read in their place."""
-_PATH = re.compile(r"vocab|merges|.*(?:path|dir|weights)")
+TOKENIZER, SPECIAL_TOKENS = "tokenizer_config.json", "special_tokens_map.json"
+_SETTINGS = ("config.json", TOKENIZER, "generation_config.json", SPECIAL_TOKENS)
+_SPECIAL = re.compile(r".*tokens?")
+"""What a map of special tokens may hold: libraries take any other key of it for an option of the tokenizer."""
+_FETCHING = ("gguf_file", "cache_dir", "proxies", "subfolder")
+"""Options by which a tokenizer's settings would have another file fetched, or written elsewhere."""
+_PATH = re.compile(r"vocab|merges|.*(?:file|path|dir|weights)")
 """Settings that may name a file where one stands; a text that happens to be such a name is none."""
 WEIGHTS = (".safetensors", ".bin", ".gguf")
 """Endings of files that may be links: another file is no weights."""
@@ -42,10 +45,13 @@ class Loading(TypedDict):
     """Options of a call that loads."""
 
     trust_remote_code: bool
+    local_files_only: bool
 
 
-LOADING: Final[Loading] = {"trust_remote_code": False}
-"""Of every call that loads a model, its configuration or its tokenizer."""
+def loading(model: str | Path) -> Loading:
+    """The options of every call that loads a model, its configuration or its tokenizer: nothing of it runs, and for a
+    folder nothing is fetched, whatever its settings name."""
+    return {"trust_remote_code": False, "local_files_only": expanded(str(model), UntrustedDataError).is_dir()}
 
 
 def model_settings(folder: Path) -> dict[str, Any]:
@@ -119,13 +125,24 @@ def _refuse_named_files(folder: Path) -> None:
             if PurePosixPath(name).name != name:
                 raise UntrustedDataError(f"its {path.name} names weights in another folder, {name[:100]!r}")
     for path in (folder / name for name in _SETTINGS if (folder / name).is_file()):
-        texts = {(key, text) for key, text in _texts(_settings(path)) if not _UNREAD.fullmatch(key)}
-        named = [(key, text) for key, text in texts if _may_name_a_file(key, text)]
+        settings = _settings(path)
+        if odd := _strange_option(path.name, settings):
+            raise UntrustedDataError(
+                f"its {path.name} holds {odd[:100]!r}, which may have another file read or fetched"
+            )
+        named = [(key, text) for key, text in {*_texts(settings)} if _may_name_a_file(key, text)]
         if len(named) > MOST_NAMED:
             raise UntrustedDataError(f"its {path.name} holds more than {MOST_NAMED} texts that may name files")
         for _, text in named:
             if _is_file_elsewhere(text, own):
                 raise UntrustedDataError(f"its {path.name} names a file that is not its own, {text[:100]!r}")
+
+
+def _strange_option(name: str, settings: dict[str, Any]) -> str:
+    """The first key of a tokenizer's file of settings that is no setting of a tokenizer; empty if there is none."""
+    if name == SPECIAL_TOKENS:
+        return next((key for key in settings if not _SPECIAL.fullmatch(key)), "")
+    return next((key for key in _FETCHING if settings.get(key)), "") if name == TOKENIZER else ""
 
 
 def _settings(path: Path) -> dict[str, Any]:

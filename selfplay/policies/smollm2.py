@@ -11,7 +11,7 @@ import zipfile
 from pathlib import Path
 
 from selfplay.agent.model import ModelError
-from selfplay.artifact.model_folders import LOADING
+from selfplay.artifact.model_folders import loading
 from selfplay.checksums import sha256_of
 from selfplay.formatting import Say
 from selfplay.policies.tokenizer import imported
@@ -76,7 +76,7 @@ def _convert(folder: Path, target: Path) -> None:
     transformers.utils.logging.disable_progress_bar()
     dequantized = transformers.GgufConfig(dequantize=True)
     model = transformers.AutoModelForCausalLM.from_pretrained(
-        folder, gguf_file=GGUF, quantization_config=dequantized, dtype=torch.bfloat16, **LOADING
+        folder, gguf_file=GGUF, quantization_config=dequantized, dtype=torch.bfloat16, **loading(folder)
     )
     model.save_pretrained(target)
-    transformers.AutoTokenizer.from_pretrained(folder, gguf_file=GGUF, **LOADING).save_pretrained(target)
+    transformers.AutoTokenizer.from_pretrained(folder, gguf_file=GGUF, **loading(folder)).save_pretrained(target)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from selfplay.agent.model import ModelError
-from selfplay.artifact.model_folders import LOADING, refuse_strange_files
+from selfplay.artifact.model_folders import loading, refuse_strange_files
 from selfplay.plain_text import well_formed
 from selfplay.version import DISTRIBUTION
 
@@ -77,7 +77,7 @@ def load_tokenizer(model: str) -> HfTokenizer:
     transformers.utils.logging.disable_progress_bar()
     with _told(f"{model}: no tokenizer can be loaded", WHERE_MODELS_ARE):
         refuse_strange_files(model)
-        tokenizer = transformers.AutoTokenizer.from_pretrained(model, **LOADING)
+        tokenizer = transformers.AutoTokenizer.from_pretrained(model, **loading(model))
         found = HfTokenizer(tokenizer, model, _generation_ends(transformers, model))
     return found
 

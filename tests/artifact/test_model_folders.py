@@ -60,7 +60,7 @@ def test_no_call_that_loads_lets_a_folder_s_code_run() -> None:
                 continue
             said = ast.unparse(node)
             seen += 1
-            assert "**LOADING" in said or said.split(".")[-2] == "GenerationConfig", f"{path}: {said}"
+            assert "**loading(" in said or said.split(".")[-2] == "GenerationConfig", f"{path}: {said}"
     assert seen > 8
 
 
@@ -172,7 +172,18 @@ def test_settings_may_have_forms_that_libraries_read(tmp_path: Path) -> None:
         ("tokenizer_config.json", {"a": [{"merges": "../key"}]}, "names a file that is not its own"),
         ("tokenizer_config.json", {"vocab": "key"}, "names a file that is not its own"),  # where one stands
         ("tokenizer_config.json", {"unk_token": "key"}, ""),
-        ("tokenizer_config.json", {"name_or_path": "/etc/passwd", "tokenizer_file": "/etc/passwd"}, ""),
+        ("tokenizer_config.json", {"name_or_path": "/nowhere/model", "tokenizer_file": "/nowhere/tokenizer.json"}, ""),
+        ("tokenizer_config.json", {"tokenizer_file": "/etc/passwd"}, "names a file that is not its own"),
+        ("tokenizer_config.json", {"gguf_file": "a.gguf"}, "holds 'gguf_file', which may have another file read"),
+        ("tokenizer_config.json", {"cache_dir": "/home"}, "holds 'cache_dir'"),
+        ("tokenizer_config.json", {"cache_dir": None, "gguf_file": ""}, ""),
+        ("special_tokens_map.json", {"merges_file": "/etc/passwd"}, "holds 'merges_file'"),
+        ("special_tokens_map.json", {"name_or_path": "a/b"}, "holds 'name_or_path'"),
+        (
+            "special_tokens_map.json",
+            {"eos_token": "</s>", "additional_special_tokens": ["/"], "image_token": "<i>"},
+            "",
+        ),
         ("tokenizer_config.json", {"vocab": "x" * 300, "deep": deep(900)}, ""),
         ("config.json", {"transformers_weights": "../key"}, "names a file that is not its own"),
         (
