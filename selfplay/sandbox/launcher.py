@@ -163,17 +163,13 @@ def prepare(request: dict[str, Any], space: int | None) -> None:
                 write(f"/proc/sys/user/{name}", most)
 
 
-def start(
-    request: dict[str, Any], descriptors: list[int], seccomp: int, agent: int, spaces: dict[int, int | None]
-) -> None:
+def start(request: dict[str, Any], descriptors: list[int], seccomp: int, agent: int, spaces: dict[int, int]) -> None:
     """Fork, prepare and become bwrap. The agent itself answers the supervisor, with its first message or a closed
-    socket. `spaces`: uid of a sandbox -> its user namespace made so far; None if there can be none."""
+    socket. `spaces`: uid of a sandbox -> its user namespace made so far."""
     own = request["own"]
     if own and own not in spaces:
-        try:
+        with contextlib.suppress(OSError):  # the next one tries again
             spaces[own] = user_space(request["shared"], own)
-        except OSError:
-            spaces[own] = None
     if os.fork():
         return
     try:
@@ -235,7 +231,7 @@ def main() -> None:
         sys.exit(str(error))
     gc.disable()
     gc.freeze()  # memory allocated so far stays shared with every child
-    spaces: dict[int, int | None] = {}
+    spaces: dict[int, int] = {}
     watched: list[Any] = [requests, alive]
     while alive not in select.select(watched, [], [])[0]:
         request, descriptors = receive(requests)

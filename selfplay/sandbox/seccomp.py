@@ -53,6 +53,7 @@ MAP_HUGETLB, MFD_HUGETLB, SHM_HUGETLB = 0x40000, 4, 0o4000
 SOL_SOCKET = 1
 SOCKET_PROGRAMS = (26, 50, 51, 52)  # SO_ATTACH_FILTER, SO_ATTACH_BPF, SO_ATTACH_REUSEPORT_CBPF and _EBPF
 RECEIVE_BUFFER = (8, 33)  # SO_RCVBUF and SO_RCVBUFFORCE
+PROCESS_OF_PEER = (77,)  # SO_PEERPIDFD: of a build's socket it would be the supervisor
 FAMILIES = (socket.AF_UNIX, socket.AF_INET, socket.AF_INET6)
 X32 = 0x40000000
 AGENT = 1  # its process number inside
@@ -83,6 +84,7 @@ RULES = {
     "fcntl": ArgumentRule(1, never=OTHERS_OPENS),
     "setrlimit": ArgumentRule(0, never=(RLIMIT_CORE,), error=0),
     "setsockopt": ArgumentRule(2, never=SOCKET_PROGRAMS, level=SOL_SOCKET, ignored=RECEIVE_BUFFER),
+    "getsockopt": ArgumentRule(2, never=PROCESS_OF_PEER, level=SOL_SOCKET, error=errno.ENOPROTOOPT),
     "clone": ArgumentRule(0, no_bit_of=NAMESPACE_FLAGS),
     "mmap": ArgumentRule(3, no_bit_of=MAP_HUGETLB, error=errno.ENOMEM),
     "memfd_create": ArgumentRule(1, no_bit_of=MFD_HUGETLB, error=errno.ENOMEM),

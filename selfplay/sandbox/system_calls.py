@@ -12,6 +12,7 @@ INSPECTED = """
 clone       56 220
 clone3     435 435
 fcntl       72  25
+getsockopt  55 209
 ioctl       16  29
 ioprio_set 251  30
 memfd_create 319 279

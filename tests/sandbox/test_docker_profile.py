@@ -34,6 +34,8 @@ VALUES = {
     "fcntl": [(3, how | upper) for how in (*range(20), *range(1020, 1040), 2**32 - 1) for upper in (0, UPPER)],
     "setsockopt": [(3, level | upper, option | upper) for level in (0, 1, 2, 3, 41, 2**31, 2**32 - 1)
                    for option in (*range(80), 2**32 - 1) for upper in (0, UPPER)],
+    "getsockopt": [(3, level | upper, option | upper) for level in (0, 1, 2, 41, 2**31) for option in range(80)
+                   for upper in (0, UPPER)],
     "setrlimit": [(what | upper, 0) for what in (*range(16), 2**32 - 1) for upper in (0, UPPER)],
     "mmap": [(0, 4096, 3, 1 << bit) for bit in range(33)],
     "memfd_create": [(0, 1 << bit) for bit in range(33)],

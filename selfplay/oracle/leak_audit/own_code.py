@@ -12,17 +12,23 @@ RUN = 5
 """Another file is a copy if it holds this many telling lines together that were removed together."""
 MOST_FILES, MOST_RUNS = 100, 400
 """Limits: changed files, and runs of lines, that are compared with every file."""
+MOST_CODE = 128 << 20
+"""Bytes of code that are held, for each world that is searched at a time."""
 SHORTEST = 10
 """The shortest telling line, in characters: shorter ones are `else:` and `return x`."""
 
 
 def code_of(task: Task) -> dict[str, str]:
-    """The code of the original, by path; without documents and compiled caches."""
-    found = {}
+    """The code of the original, by path; without documents and compiled caches, and of a very large one only a part."""
+    found: dict[str, str] = {}
+    left = MOST_CODE
     for layer in task.world.tree:
         for file in layer.rglob("*"):
             code = file.suffix not in (".md", ".rst", ".txt", ".html", ".pyc", "") and not file.is_symlink()
-            if code and file.is_file() and file.stat().st_size < 2_000_000 and not _spare(file.name):
+            if code and file.is_file() and (size := file.stat().st_size) < 2_000_000 and not _spare(file.name):
+                left -= size
+                if left < 0:
+                    return found
                 found[file.relative_to(layer).as_posix()] = decode(file.read_bytes())
     return found
 

@@ -52,6 +52,7 @@ MODULES = {
 }  # fmt: skip
 """Folder of the package -> its modules that run inside."""
 OID = re.compile(r"[0-9a-f]{40}")
+DIGEST = re.compile(r"[0-9a-f]{1,64}")
 LANGUAGE = re.compile(r"[a-z]{1,20}")
 
 
@@ -77,6 +78,8 @@ class Quarantine:
             answer = decoded(ReaderAnswer, self.sandbox.read_file(ANSWER, MAX_ANSWER))
             if answer.found is not None:
                 check(answer.found)
+            if not all(OID.fullmatch(one.commit) for one in answer.wanted):
+                raise MalformedAnswer("not the name of a commit")
         except (MalformedAnswer, FileNotFoundError) as error:
             raise SourceError(f"{self.shown} was read, but the answer is invalid: {error}") from error
         if answer.problem:
@@ -160,6 +163,8 @@ def compiled(path: Path) -> bytes:
 def check(found: SourceFound) -> None:
     """Raises `MalformedAnswer` for a value that the host could take for something else than a name or a number."""
     plan = found.plan
+    if found.past and not DIGEST.fullmatch(found.past):
+        raise MalformedAnswer("not a digest")
     if not (OID.fullmatch(found.commit) and OID.fullmatch(found.tree_hash) and LANGUAGE.fullmatch(plan.language)):
         raise MalformedAnswer("not an object name")
     if any(path.startswith("/") or {"", ".", ".."} & set(path.split("/")) for path in found.tracked):

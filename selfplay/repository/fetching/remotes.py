@@ -45,6 +45,8 @@ def remote_of(url: str) -> Remote | None:
             return None
         if number is not None and not 0 < number < 65536:
             return None
+        if host.endswith("."):  # git would look up another name than we
+            return None
         return Remote(scheme.lower(), user or "", name, number, _owner(name, _path(url, scheme, user)))
     found = SCP.fullmatch(url)
     if found is None:

@@ -9,7 +9,7 @@ a private one cannot make us query this machine's own services.
 import socket
 from collections.abc import Iterable
 from typing import Any
-from urllib.parse import urljoin
+from urllib.parse import urljoin, urlsplit
 
 import requests
 from requests.utils import select_proxy
@@ -51,7 +51,7 @@ class IndexSession(requests.Session):
     def send(self, request: requests.PreparedRequest, **settings: Any) -> requests.Response:
         """Every request goes through here, including redirects. Raises `SentElsewhere`."""
         address = address_of(request.url or "")
-        if address is None:
+        if address is None or (urlsplit(request.url or "").hostname or "").endswith("."):  # looked up anew, as another
             raise SentElsewhere(None, "something that is not a web address")
         if not self._known(address):
             raise SentElsewhere(address, "is not a host that the index names")

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import logging
 import os
+import re
 import ssl
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -22,6 +23,7 @@ MOST_CONNECTIONS = 100
 HEAD_SECONDS, IDLE_SECONDS, LINGER_SECONDS = 10.0, 120.0, 5.0
 CHUNK = 64 * 1024
 MOST_KEPT = 50
+READ_BY = re.compile(r"accept(-encoding|-language)?|user-agent|cache-control|pragma|range|if-[a-z-]+")
 log = logging.getLogger(__name__)
 
 
@@ -118,11 +120,11 @@ class Proxy:
 
 
 def _with(request: ProxyRequest, secret: Secret) -> ProxyRequest:
-    """The request with an index's credentials, which replace its own. Raises `Refused` for a request that changes the
-    index."""
-    if request.method not in READING:
+    """The request with an index's credentials, which replace its own, and headers that only say what is read: some
+    servers do what another one says. Raises `Refused` for a request that changes the index."""
+    if request.method not in READING or request.body:
         raise Refused(405, "builds may only read from an index that has credentials")
-    others = tuple((name, value) for name, value in request.headers if name != "authorization")
+    others = tuple((name, value) for name, value in request.headers if READ_BY.fullmatch(name))
     return replace(request, headers=(*others, ("authorization", secret.authorization)))
 
 

@@ -14,7 +14,7 @@ fallocate fanotify_mark fchdir fchmod fchmodat fchmodat2 fchown fchownat fdatasy
 fork fremovexattr fsetxattr fstat fstatfs fsync ftruncate futex futex_requeue futex_wait futex_waitv futex_wake
 futimesat get_robust_list get_thread_area getcpu getcwd getdents getdents64 getegid geteuid getgid getgroups getitimer
 getpeername getpgid getpgrp getpid getppid getpriority getrandom getresgid getresuid getrlimit getrusage getsockname
-getsockopt gettid gettimeofday getuid getxattr inotify_add_watch inotify_init inotify_init1 inotify_rm_watch io_cancel
+gettid gettimeofday getuid getxattr inotify_add_watch inotify_init inotify_init1 inotify_rm_watch io_cancel
 io_destroy io_getevents io_pgetevents io_submit ioprio_get kill landlock_add_rule landlock_create_ruleset
 landlock_restrict_self lchown lgetxattr link linkat listen listxattr llistxattr lremovexattr lseek lsetxattr lstat
 madvise map_shadow_stack membarrier memfd_secret mincore mkdir mkdirat mknod mknodat mlock mlock2

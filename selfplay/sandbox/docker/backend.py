@@ -30,7 +30,7 @@ from selfplay.sandbox.docker.stream import AttachedLink
 from selfplay.sandbox.docker.users import Users
 from selfplay.sandbox.identity import identity
 from selfplay.sandbox.live import GRACE_SECONDS
-from selfplay.sandbox.protocol import WORKDIR, Limits, Sandbox, World
+from selfplay.sandbox.protocol import WORKDIR, Limits, Sandbox, SandboxLost, World
 from selfplay.sandbox.ulimits import raise_own
 
 log = logging.getLogger(__name__)
@@ -224,6 +224,8 @@ class DockerBackend:
             try:
                 if self.sockets_limited:
                     pid = self.engine.api.inspect_container(id)["State"]["Pid"]
+                    if not pid:  # it has ended, which says nothing of others
+                        raise SandboxLost("its container ended while it was made")
                     self.sockets_limited = sockets.limit(id, pid, limits.socket_bytes)
             except BaseException:
                 link.close()
