@@ -11,17 +11,17 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
-from selfplay.artifact.bug import is_bug_id
 from selfplay.curriculum.database_errors import hint, said
 from selfplay.curriculum.records import CurriculumError
 from selfplay.curriculum.untrusted_schema import refuse_other_tables
 from selfplay.curriculum.untrusted_sqlite import LEDGER, harden, within
 from selfplay.loop.errors import TrainingError
+from selfplay.loop.ledger_values import Attempted, attempted, is_count, step_record, stored_value
 from selfplay.loop.schedule import Injected
 from selfplay.loop.step_record import StepRecord
-from selfplay.untrusted_json import answer, count_values, json_value
+from selfplay.untrusted_json import answer, count_values
 
 NAME = LEDGER
 VERSION = 2
@@ -45,7 +45,6 @@ CREATE TABLE IF NOT EXISTS benched (  -- repositories that are not drawn
     reason TEXT NOT NULL,
     PRIMARY KEY (repository, step)
 )"""
-Attempted = list[tuple[str, int]]
 
 
 @dataclass(frozen=True)
@@ -68,7 +67,7 @@ class Ledger:
     def settle(self, settings: Mapping[str, Any], unrecorded: Mapping[str, Any] | None = None) -> None:
         """Record the settings of the run, or check that they match the recorded ones. `unrecorded`: the values of
         settings that an earlier version did not record. Raises `TrainingError`."""
-        known = {name: _read(value) for name, value in self._db.execute("SELECT name, value FROM settings")}
+        known = {name: stored_value(value) for name, value in self._db.execute("SELECT name, value FROM settings")}
         for name, value in settings.items():
             if name in known and (was := whole(known[name], (unrecorded or {}).get(name))) != value:
                 raise TrainingError(
@@ -82,13 +81,20 @@ class Ledger:
     def recorded(self, name: str) -> Any:
         """A setting, or None."""
         row = self._db.execute("SELECT value FROM settings WHERE name = ?", (name,)).fetchone()
-        return None if row is None else _read(row[0])
+        return None if row is None else stored_value(row[0])
 
     def names(self, name: str) -> list[str] | None:
         """A setting that is a list of names, or None. Raises `ValueError` for anything else."""
         found = self.recorded(name)
         if found is not None and not (isinstance(found, list) and all(isinstance(one, str) for one in found)):
             raise ValueError(f"{name} is no list of names")
+        return found
+
+    def counts(self, name: str) -> dict[str, int] | None:
+        """A setting that is a count for each name, or None. Raises `ValueError` for anything else."""
+        found = self.recorded(name)
+        if found is not None and not (isinstance(found, dict) and all(map(is_count, found.values()))):
+            raise ValueError(f"{name} is no table of counts")
         return found
 
     def steps_finished(self) -> int:
@@ -99,12 +105,12 @@ class Ledger:
     def finished(self) -> list[StepRecord]:
         """The finished steps, in order."""
         rows = self._db.execute("SELECT figures FROM steps WHERE figures IS NOT NULL ORDER BY step")
-        return [_record(text) for (text,) in rows]
+        return [step_record(text) for (text,) in rows]
 
     def newest(self, count: int) -> list[StepRecord]:
         """The last `count` finished steps, in order."""
         last = "SELECT figures FROM steps WHERE figures IS NOT NULL ORDER BY step DESC LIMIT ?"
-        return [_record(text) for (text,) in self._db.execute(last, (count,))][::-1]
+        return [step_record(text) for (text,) in self._db.execute(last, (count,))][::-1]
 
     def begin(self, step: int, version: int, injections: Injected) -> Planned:
         """The plan of a step: the recorded one, or a new one."""
@@ -114,7 +120,7 @@ class Ledger:
                 (step, version, json.dumps(injections)),
             )
         row = self._db.execute("SELECT version, injections, attempts FROM steps WHERE step = ?", (step,)).fetchone()
-        attempts = None if row[2] is None else _attempted(row[2])
+        attempts = None if row[2] is None else attempted(row[2])
         return Planned(step, int(row[0]), answer(Injected, row[1].encode()), attempts)
 
     def planned(self, step: int) -> bool:
@@ -142,7 +148,7 @@ class Ledger:
     def open_attempts(self) -> Attempted:
         """The attempts of unfinished steps, made or not."""
         rows = self._db.execute("SELECT attempts FROM steps WHERE attempts IS NOT NULL AND figures IS NULL")
-        return [one for (text,) in rows.fetchall() for one in _attempted(text)]
+        return [one for (text,) in rows.fetchall() for one in attempted(text)]
 
     def bench(self, repository: str, step: int, until: int | None, reason: str) -> None:
         """Do not draw a repository from `step` until before `until`; None: as long as it cannot be used."""
@@ -173,33 +179,10 @@ class Ledger:
             self._db.execute("UPDATE steps SET figures = ? WHERE step = ?", (json.dumps(record), record["number"]))
 
 
-def _attempted(text: str) -> Attempted:
-    """The attempts of a plan. Files are named after its bugs: another text than the name of one raises `ValueError`."""
-    found = answer(Attempted, text.encode())
-    for bug, _ in found:
-        if not is_bug_id(bug):
-            raise ValueError(f"a plan names {bug[:80]!r}, which is no bug")
-    return found
-
-
-def _record(text: str) -> StepRecord:
-    """A step as `finish` stored it. One of an earlier version may lack fields, so pages read it as tolerantly as
-    `metrics.jsonl`. Raises `ValueError` for another shape."""
-    found = _read(text)
-    if not isinstance(found, dict):
-        raise ValueError("a step's figures are no object")
-    return cast(StepRecord, found)
-
-
 def whole(recorded: Any, unrecorded: Any) -> Any:
     """A recorded setting, completed with the parts that it lacks."""
     both = isinstance(recorded, dict) and isinstance(unrecorded, dict)
     return {**unrecorded, **recorded} if both else recorded
-
-
-def _read(text: str) -> Any:
-    """A stored value, which is untrusted."""
-    return json_value(text.encode())
 
 
 def _refuse_strange(database: sqlite3.Connection, path: Path) -> None:

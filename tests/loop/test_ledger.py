@@ -178,6 +178,22 @@ def test_a_plan_that_names_no_bug_is_refused(tmp_path: Path, bug: str) -> None:
             read(ledger)
 
 
+@pytest.mark.parametrize("number", ["-1", "9223372036854775807", "1e3", "true"])
+def test_an_attempt_has_a_number_that_the_pool_takes(tmp_path: Path, number: str) -> None:
+    """One that it does not take was stored, and no command could read the run again."""
+    planned_with(tmp_path, "attempts", f'[["shop.1", {number}]]')
+    with pytest.raises(TrainingError, match=NAME), open_ledger(tmp_path) as ledger:
+        ledger.open_attempts()
+
+
+@pytest.mark.parametrize("first", ["[1]", '{"a": null}', '{"a": -1}', '{"a": 1.5}', "1"])
+def test_the_first_episodes_are_counts(tmp_path: Path, first: str) -> None:
+    with open_ledger(tmp_path) as ledger:
+        ledger.settle({"first": json.loads(first)})
+    with pytest.raises(TrainingError, match="first is no table of counts"), open_ledger(tmp_path) as ledger:
+        ledger.counts("first")
+
+
 @pytest.mark.parametrize("attempts", [3.5, "3", "[1]", "[[1, 2]]", "{}", "["], ids=str)
 def test_damaged_attempts_are_named(tmp_path: Path, attempts: object) -> None:
     planned_with(tmp_path, "attempts", attempts)

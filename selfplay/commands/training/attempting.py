@@ -14,7 +14,7 @@ from selfplay.commands.training.opponents import Opponent
 from selfplay.commands.training.unplayed import UnplayedInARow
 from selfplay.curriculum import Attempt, Curriculum
 from selfplay.curriculum.lost import attempt_job_name
-from selfplay.loop.ledger import Attempted
+from selfplay.loop.ledger_values import Attempted
 from selfplay.rollout.ready_bug import ReadyBug
 from selfplay.rollout.rollout import SolverRollout
 from selfplay.rollout.runs import RepositoryRuns

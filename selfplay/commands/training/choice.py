@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from selfplay.commands.training.interfaces import AttemptableBugs
 from selfplay.curriculum import Curriculum
 from selfplay.loop.config import TrainConfig
-from selfplay.loop.ledger import Attempted, Ledger
+from selfplay.loop.ledger import Ledger
+from selfplay.loop.ledger_values import Attempted
 from selfplay.loop.schedule import Injected, next_attempts, shuffled_bugs
 
 TRAINING = "training"

@@ -82,12 +82,12 @@ class Repositories:
     @classmethod
     def of(cls, config: TrainConfig, ledger: Ledger, pool: Curriculum, say: Say) -> "Repositories":
         """The repositories of a run; the first numbers are recorded when it begins."""
-        first = ledger.recorded("first")
+        first = ledger.counts("first")
         if first is None:
             names, members = [one.source for one in config.repositories], config.injector.members
             first = {name: first_injection(sorted(pool.episodes.finished(name)), members) for name in names}
             ledger.settle({"first": first})
-        return cls(config, ledger, pool, {name: int(number) for name, number in first.items()}, say)
+        return cls(config, ledger, pool, dict(first), say)
 
     def injections(self, step: int) -> Injected:
         """Plan the injector episodes of a step. Raises `TrainingError` if every repository is benched."""

@@ -11,7 +11,8 @@ from curriculum.test_crediting import attempt, injection
 from selfplay.commands.training.choice import ONLY, TRAINING, AttemptChoice
 from selfplay.curriculum import Curriculum, open_curriculum
 from selfplay.loop.config import TrainConfig
-from selfplay.loop.ledger import Attempted, Ledger, open_ledger
+from selfplay.loop.ledger import Ledger, open_ledger
+from selfplay.loop.ledger_values import Attempted
 from selfplay.loop.step_record import StepRecord
 
 BUGS = ("b.0", "b.1", "b.2")

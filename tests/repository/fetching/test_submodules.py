@@ -230,7 +230,7 @@ def test_relative_urls_of_submodules() -> None:
     "url",
     ["file:///etc", "/etc", "../up", "ext::sh -c x", "--upload-pack=x", "-oProxyCommand=x:y", "ssh://-oProxyCommand=x/y",
      "git://host/x", "https:///x", "fd::3", "a" * 5000 + ":x", "https://host\\@evil/x", "https://ho%73t/x",
-     "https://host/x\ny", "https://host:99999/x", "ssh://-l@host/x"],
+     "https://host/x\ny", "https://host:99999/x", "https://host./x", "https://host.:8443/x", "ssh://-l@host/x"],
 )  # fmt: skip
 def test_a_submodule_is_fetched_from_a_remote_or_not_at_all(url: str, store: GitDir) -> None:
     assert receive_submodule(store, url, "0" * 40, SOURCE) == "is not the URL of a remote repository"

@@ -20,7 +20,8 @@ from selfplay.repository.network.egress import open_egress
 from selfplay.repository.network.egress import serving as proxied
 from selfplay.repository.network.hosts import Address, Allowed
 from selfplay.repository.network.indexes import CERTIFICATES, Indexes, for_sandbox
-from selfplay.repository.network.proxy import Proxy
+from selfplay.repository.network.proxy import Proxy, _with
+from selfplay.repository.network.proxy_request import parse
 from selfplay.sandbox import Backend, Mount, World
 
 WHO = "me:p@ss"
@@ -145,7 +146,12 @@ def test_two_tools_with_other_users_of_one_host_are_refused() -> None:
 
 @pytest.mark.parametrize(
     ("method", "headers", "status", "sees"),
-    [("GET", "", 200, 1), ("GET", "Authorization: Basic eDp5\r\n", 200, 1), ("PUT", "Content-Length: 0\r\n", 405, 0)],
+    [
+        ("GET", "", 200, 1),
+        ("GET", "Authorization: Basic eDp5\r\n", 200, 1),
+        ("PUT", "Content-Length: 0\r\n", 405, 0),
+        ("GET", "Content-Length: 4\r\n", 405, 0),
+    ],
 )
 def test_the_proxy_adds_them_to_reading_alone(
     tmp_path: Path, alone: pytest.MonkeyPatch, method: str, headers: str, status: int, sees: int
@@ -158,6 +164,17 @@ def test_the_proxy_adds_them_to_reading_alone(
             text = f"{method} http://{address}/simple/ HTTP/1.1\r\nHost: x\r\n{headers}\r\n"
             answer = asyncio.run(said(tmp_path / "proxy.sock", text))
     assert answer.startswith(f"HTTP/1.1 {status} " if status != 200 else "HTTP/1.0 200 ") and len(asked) == sees
+
+
+def test_beside_them_only_what_says_how_is_read_is_sent(tmp_path: Path, alone: pytest.MonkeyPatch) -> None:
+    """A server may do what another header says, with the user's rights."""
+    others = "X-HTTP-Method-Override: DELETE\r\nX-Original-URL: /admin\r\nCookie: a\r\n"
+    kept = "accept: */*\r\naccept-encoding: gzip\r\nuser-agent: pip\r\nif-none-match: x\r\nrange: bytes=0-\r\n"
+    request = parse(f"GET http://a.example/simple/ HTTP/1.1\r\nHost: x\r\n{others}{kept}\r\n".encode())
+    sent = _with(request, Secret(f"Basic {TOKEN}", tls=False)).headers
+    assert [name for name, _ in sent] == [
+        "accept", "accept-encoding", "user-agent", "if-none-match", "range", "authorization",
+    ]  # fmt: skip
 
 
 async def said(place: Path, text: str) -> str:
