@@ -1,8 +1,11 @@
 """The summary of a pool, counted by hand."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
+import hand_made
+import pools
 import pytest
 from curriculum.stored_results import result
 from rich.console import Console
@@ -70,6 +73,16 @@ def test_an_attempt_at_what_is_no_bug_is_not_stored(tmp_path: Path, bug: str) ->
         with pytest.raises(CurriculumError, match="is not a bug's name"):
             store_attempt(pool, played)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["run"]
+
+
+def test_a_bug_whose_diff_is_none_is_left_out_of_the_figures(tmp_path: Path) -> None:
+    """It ended `show RUN` and each command's summary, without naming the bug."""
+    artifact = hand_made.artifact("python")
+    broken = replace(artifact, bug_inject="hello\n")
+    bugs = [*pools.numbered(artifact, 2), (pools.bug(broken, id="shop-1.removal.9"), broken)]
+    with open_curriculum(pools.pool(tmp_path / "run", hand_made.original("python"), bugs)) as pool:
+        summary = summarise(pool)
+    assert len(summary["bugs"]) == 3 and summary["quality"]["files_per_bug"]["most"] == 1
 
 
 def test_an_empty_pool_has_a_summary(tmp_path: Path) -> None:
