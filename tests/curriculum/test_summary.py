@@ -10,6 +10,7 @@ import pytest
 from curriculum.stored_results import result
 from rich.console import Console
 
+from selfplay import patches
 from selfplay.agent import Trajectory
 from selfplay.agent.actions import Finish
 from selfplay.commands.storing import store_attempt
@@ -82,7 +83,8 @@ def test_a_bug_whose_diff_is_none_is_left_out_of_the_figures(tmp_path: Path) -> 
     bugs = [*pools.numbered(artifact, 2), (pools.bug(broken, id="shop-1.removal.9"), broken)]
     with open_curriculum(pools.pool(tmp_path / "run", hand_made.original("python"), bugs)) as pool:
         summary = summarise(pool)
-    assert len(summary["bugs"]) == 3 and summary["quality"]["files_per_bug"]["most"] == 1
+    files = len(patches.parse(artifact.bug_inject))
+    assert len(summary["bugs"]) == 3 and summary["quality"]["files_per_bug"]["least"] == files
 
 
 def test_an_empty_pool_has_a_summary(tmp_path: Path) -> None:
