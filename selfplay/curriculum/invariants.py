@@ -74,6 +74,13 @@ ACROSS: Mapping[str, str] = {
 """An invariant of the whole pool -> what follows `SELECT 1 FROM` to find a violation."""
 
 
+COUNTED_ON = (
+    ("sqlite_sequence", "seq"), ("bugs", "place"), ("attempts", "number"), ("attempts", "version_last"),
+    ("episodes", "version_last"),
+)  # fmt: skip
+"""(table, column) of numbers from which the next one is made."""
+
+
 def refuse_broken(database: sqlite3.Connection, path: Path) -> None:
     """Raises a `CurriculumError` that names the first broken invariant."""
     for (table, column), wrong in _of_values():
@@ -82,6 +89,14 @@ def refuse_broken(database: sqlite3.Connection, path: Path) -> None:
     for promise, found in ACROSS.items():
         if database.execute(f"SELECT 1 FROM {found} LIMIT 1").fetchone():
             raise CurriculumError(f"{path}: this does not hold: {promise}", NOT)
+
+
+def refuse_full(database: sqlite3.Connection, path: Path) -> None:
+    """Raises a `CurriculumError` for a pool that is opened to write and whose counts leave no room: the next number
+    would be none, and no command could read the pool again."""
+    for table, column in COUNTED_ON:
+        if database.execute(f"SELECT 1 FROM {table} WHERE {column} > {MOST_COUNT // 2} LIMIT 1").fetchone():
+            raise CurriculumError(f"{path}: {table}.{column} is so high that nothing can be added", NOT)
 
 
 def _of_values() -> Iterator[tuple[tuple[str, str], str]]:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from selfplay.curriculum.database_errors import FREE, hint, no_space, said
-from selfplay.curriculum.invariants import refuse_broken
+from selfplay.curriculum.invariants import refuse_broken, refuse_full
 from selfplay.curriculum.pool_folder import (
     FRESH,
     MAKING,
@@ -193,6 +193,7 @@ def _opened(folder: Path, advice: Advice) -> sqlite3.Connection:
         raise CurriculumError(said(error, path), hint(error, folder, advice.damaged)) from error
     try:
         _look_through(database, path, is_own(folder), whole=True)
+        refuse_full(database, path)
         database.execute("PRAGMA journal_mode = WAL")
         database.execute("PRAGMA synchronous = FULL")
     except CurriculumError:

@@ -113,6 +113,24 @@ def test_a_broken_promise_is_named(tmp_path: Path, statements: Sequence[str], na
             pass
 
 
+@pytest.mark.parametrize(
+    ("statement", "named"),
+    [
+        ("UPDATE sqlite_sequence SET seq = 1000000000", "sqlite_sequence.seq"),
+        (attempt(number="1000000000"), "attempts.number"),
+        ("UPDATE episodes SET version_last = 600000000 WHERE number = 5", "episodes.version_last"),
+    ],
+)
+def test_counts_that_leave_no_room_are_read_and_not_written_to(tmp_path: Path, statement: str, named: str) -> None:
+    """What was stored next was beyond the bound, and no command could read the run again."""
+    made(tmp_path)
+    change(tmp_path, statement)
+    with read_pool(tmp_path) as pool:
+        assert pool.bugs()
+    with pytest.raises(CurriculumError, match=f"{named} is so high that nothing"), open_curriculum(tmp_path):
+        pass
+
+
 def test_no_text_of_any_table_holds_a_nul(tmp_path: Path) -> None:
     made(tmp_path)
     change(
