@@ -45,7 +45,7 @@ def folders() -> Iterator[Case]:
     yield Case("a log of 1 TB", sparse("curriculum.sqlite-wal", 1 << 40, "run"), POOL)
     for name in ("curriculum.sqlite-wal", "curriculum.sqlite-shm", "curriculum.sqlite", "train.sqlite-wal", ".lock"):
         yield Case(
-            f"{name} is a hard link", instead(name, hard_link("secret"), "run"), ("solve",), ("show", "demonstrate")
+            f"{name} is a hard link", instead(name, hard_link("secret"), "run"), ("solve", "show"), ("demonstrate",)
         )
     for name, count in (("weights", 3), ("checkpoints", 10), ("new", 200)):
         yield Case(f"a link {count} deep in {name}", instead(name, deep(count), "run"), ("solve",), ("show", "export"))

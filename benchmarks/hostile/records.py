@@ -8,6 +8,7 @@ from benchmarks.hostile.changes import (
     diff_of,
     fields,
     folder,
+    hard_link,
     instead,
     link,
     pipe,
@@ -74,6 +75,7 @@ def records() -> Iterator[Case]:
 def files() -> Iterator[Case]:
     kinds: dict[str, Callable[[Path, Place], None]] = {
         "a pipe": pipe, "a folder": folder, "a device": zero, "a link": link("secret"),
+        "a hard link": hard_link("secret"),
     }  # fmt: skip
     for name in ("bug.json", "bug_inject.diff"):
         for kind, make in kinds.items():
