@@ -15,6 +15,7 @@ import requests
 from requests.utils import select_proxy
 
 from selfplay.repository.network.hosts import Address, address_of, here, is_public
+from selfplay.repository.network.peers import PeerAdapter, PeerRefused
 
 HERE, PRIVATE, PUBLIC = range(3)
 """How near a host is to this machine."""
@@ -36,6 +37,8 @@ class IndexSession(requests.Session):
         self._index = address_of(index)
         self._named: set[Address] = set()
         self._own_distance: int | None = None
+        for scheme in ("http://", "https://"):
+            self.mount(scheme, PeerAdapter(self._refuse_near))
 
     def allow(self, urls: Iterable[str]) -> None:
         """Allow requests to the hosts that a page of the index names."""
@@ -58,7 +61,14 @@ class IndexSession(requests.Session):
         by_proxy = select_proxy(request.url or "", settings.get("proxies")) is not None
         if address != self._index and distance(address.host, look_up=not by_proxy) < self._distance(by_proxy):
             raise SentElsewhere(address, "is nearer to this machine than the index: its own, or of a private network")
-        return super().send(request, **settings)
+        try:
+            return super().send(request, **settings)
+        except PeerRefused as refused:
+            raise SentElsewhere(None, str(refused)) from refused
+
+    def _refuse_near(self, peer: str) -> None:
+        if _of_address(peer) < self._distance(by_proxy=False):
+            raise PeerRefused(f"{peer}, which is nearer to this machine than the index")
 
     def _known(self, address: Address) -> bool:
         return address in self._named or self._own(address)

@@ -84,6 +84,7 @@ def test_an_index_leads_no_nearer_than_it_is(
     index, _ = serve({}, f"http://localhost:{service}")
     near = {"127.0.0.1": own, "localhost": there}
     monkeypatch.setattr("selfplay.repository.network.index_session.distance", lambda host, **_: near[host])
+    monkeypatch.setattr("selfplay.repository.network.index_session._of_address", lambda peer: own)
     session = IndexSession(f"http://127.0.0.1:{index}/simple")
     session.allow([f"http://localhost:{service}/a"])
     for url in (f"http://127.0.0.1:{index}/a", f"http://localhost:{service}/a"):
@@ -93,6 +94,21 @@ def test_an_index_leads_no_nearer_than_it_is(
         with pytest.raises(SentElsewhere, match=f"localhost:{service} is nearer to this machine than the index"):
             session.get(url, timeout=20)
     assert asked == ["/a"] * 2 * goes
+
+
+def test_a_name_that_means_another_address_a_moment_later_is_not_asked(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A hostile name server answers the look with a public address, and the request with this machine."""
+    service, asked = serve({"/a": b"x"})
+    monkeypatch.setattr("selfplay.repository.network.index_session.distance", lambda host, **_: PUBLIC)
+    session = IndexSession("https://index.example/simple")
+    session.allow([f"http://localhost:{service}/a"])
+    with pytest.raises(SentElsewhere, match=r"127\.0\.0\.1, which is nearer to this machine than the index"):
+        session.get(f"http://localhost:{service}/a", timeout=20)
+    with pytest.raises(SentElsewhere, match="something that is not a web address"):
+        session.get(f"http://localhost.:{service}/a", timeout=20)
+    assert asked == []
 
 
 def test_a_page_read_for_a_build_follows_no_other_host(serve: Serve) -> None:
