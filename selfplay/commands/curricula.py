@@ -31,6 +31,7 @@ from selfplay.repository.disk import VARIABLE
 from selfplay.repository.errors import RepositoryError
 from selfplay.rollout.players import Player, player_named
 from selfplay.sandbox import Backend
+from selfplay.user_paths import home
 
 log = logging.getLogger(__name__)
 IN_A_ROW = 3
@@ -168,7 +169,7 @@ def record_failure(pool: Curriculum, repository: str, error: Exception) -> str:
 def _line(text: str) -> str:
     """A text as one line: of a log the first and the last line, which say what failed and how. It is stored in a run,
     which may be shared: the user's own folders are told by their names."""
-    for place, name in ((default_cache(), f"${VARIABLE}"), (Path.home(), "~")):
-        text = text.replace(str(place), name)
+    for place, name in ((default_cache(), f"${VARIABLE}"), (home(), "~")):
+        text = text.replace(str(place), name) if place else text
     lines = [line.strip().rstrip(":") for line in text.splitlines() if line.strip()]
     return ": ".join(dict.fromkeys([*lines[:1], *lines[-1:]]))[:LONGEST]

@@ -51,6 +51,6 @@ def write_lessons(order: LessonOrder) -> dict[str, int]:
 
 
 def _line(row: Mapping[str, Any]) -> str:
-    """A row as JSON in ASCII, whose texts are whole characters: for a half of one, which a tool may print, readers
-    refuse the whole file."""
-    return json.dumps(json.loads(well_formed(json.dumps(row, ensure_ascii=False)))) + "\n"
+    """A row as JSON, whose texts are whole characters: for a half of one, which a tool may print, readers refuse the
+    whole file."""
+    return well_formed(json.dumps(row, ensure_ascii=False)) + "\n"

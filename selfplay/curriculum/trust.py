@@ -37,7 +37,7 @@ WANTS = {
     "source": "the tree this run was made on would be fetched",
     "image": "this run wants the images of its dataset to stand on one of its own",
 }
-MOST_SHOWN, MOST_ROWS, AROUND = 4_000, 40, 4
+MOST_SHOWN, MOST_ROWS, QUESTION_ROWS = 4_000, 40, 4
 """Characters, rows of the screen, and rows for the question itself: what is above the screen is not seen above it."""
 _BLANKS, MOST_BLANKS, MOST_EMPTY = re.compile(r"\s{3,}+"), 8, 2
 """Blanks and empty lines, together; of each so many are shown as they are."""
@@ -66,7 +66,7 @@ class Wish:
         """Whether the question holds all of it, so that a yes means what is run."""
         columns, lines = _screen()
         rows = sum(1 + _width(line) // columns for line in self._spelled.split("\n"))
-        return rows <= min(MOST_ROWS, lines - AROUND)
+        return rows <= min(MOST_ROWS, lines - QUESTION_ROWS)
 
     @property
     def _spelled(self) -> str:

@@ -14,6 +14,7 @@ role_adapters  which runs can train an adapter for each role
 pipeline     which steps are played at once; they are learned in order
 schedule     which episodes of both roles belong to a step
 ledger       each step's episodes and figures: the state from which a killed run resumes (SQLite)
+ledger_values  values of it, which a stranger may have written
 plan         memory, hours and the bottleneck of a step; nothing is started
 planning/    its calculations
 metrics      a step's figures, read as typed values
