@@ -7,6 +7,7 @@ process is alive.
 """
 
 import itertools
+import os
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -121,7 +122,8 @@ class ControlGroup:
     def memory_kills(self) -> int:
         """How often the kernel has killed a process of the group for want of memory, its own or the machine's; 0 if it
         does not count."""
-        return self._number(self._kills_file, "oom_kill ")
+        found = content(self._kills_path).partition(b"\noom_kill ")[2].split(None, 1)
+        return int(found[0]) if found else 0
 
     def limits_met(self) -> int:
         """How often the group has met its own limit and could free nothing; 0 under v1, which does not count."""
@@ -129,10 +131,13 @@ class ControlGroup:
 
     def forget_peak(self) -> None:
         """Start anew what v1 remembers of the group's memory, so that it tells about one request."""
-        with suppress(OSError):
-            if self._peak_file:
-                with open(self._peak_file, "w", encoding="ascii") as file:  # noqa: PTH123 - each command
-                    file.write("0")
+        if self._peak_file:
+            with suppress(OSError):
+                file = os.open(self._peak_file, os.O_WRONLY | os.O_CLOEXEC)
+                try:
+                    os.write(file, b"0")
+                finally:
+                    os.close(file)
 
     def met_memory_limit(self, before: int) -> bool:
         """Whether the group has met its own limit since it had done so `before` times (v2), or since the peak was
@@ -150,6 +155,11 @@ class ControlGroup:
         return next(known, "")
 
     @cached_property
+    def _kills_path(self) -> str:
+        found = (one / self._kills_file for one in self.folders if self._kills_file)
+        return next((str(file) for file in found if file.exists()), "")
+
+    @cached_property
     def _peak_file(self) -> str:
         found = (one / "memory.max_usage_in_bytes" for one in self.folders)
         return next((str(file) for file in found if file.exists()), "")
@@ -157,7 +167,7 @@ class ControlGroup:
     def _number(self, file: str, before: str = "") -> int:
         """The number behind these words in a file of the group; 0 if there is none."""
         for folder in self.folders:
-            with suppress(OSError), open(f"{folder}/{file}", encoding="ascii") as lines:  # noqa: PTH123 - each command
+            with suppress(OSError), (folder / file).open(encoding="ascii") as lines:
                 return next((int(line[len(before) :]) for line in lines if line.startswith(before)), 0)
         return 0
 
@@ -165,6 +175,20 @@ class ControlGroup:
         """Remove the group. Its processes are dead, but the kernel may take a moment to notice."""
         for folder in self.folders:
             remove(folder)
+
+
+def content(path: str) -> bytes:
+    """What a small file of the kernel's says; empty if it cannot be read. For what is read before each command."""
+    try:
+        file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return b""
+    try:
+        return os.read(file, 4096)
+    except OSError:
+        return b""
+    finally:
+        os.close(file)
 
 
 def write(path: Path, value: str) -> None:
