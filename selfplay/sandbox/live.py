@@ -185,7 +185,7 @@ class LiveSandbox:
             try:
                 self._link.sendall(data)
                 answer = messages.unpack(lambda size: receive(self._link, size, until), most)
-                if answer[0] in BEYOND:
+                if answer and answer[0] in BEYOND:
                     raise self._lose(SandboxLost(BEYOND[answer[0]], cause=Cause.LIMIT))
                 return messages.checked(answer, kinds)
             except TimeoutError as error:
