@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Protocol
 
 from selfplay import patches
-from selfplay.artifact.reading import COPY
-from selfplay.formatting import shortened
+from selfplay.artifact.reading import UntrustedDataError, refuse_second_name
 from selfplay.oracle.errors import OracleError
 from selfplay.plain_text import decode, folders_above, regular_file, safe_relative
 from selfplay.sandbox import World
@@ -28,8 +27,10 @@ def read_originals(world: World, paths: Sequence[str]) -> dict[str, TestFile]:
         file = next((file for layer in reversed(world.tree) if (file := regular_file(layer, path))), None)
         if file is not None:
             status = file.stat()
-            if status.st_nlink > 1:  # of a shared run, an archive may have made it another file's name
-                raise OracleError(f"{shortened(str(file))} is a hard link: it is another file, too", COPY)
+            try:
+                refuse_second_name(status, file)
+            except UntrustedDataError as error:
+                raise OracleError(error.message, error.hint) from error
             with file.open("rb") as stream:
                 data = stream.read(budget.size + 1)
             if not budget.take(len(data)):
