@@ -88,11 +88,10 @@ class Proxy:
                 raise ConnectionAbortedError from refused
 
         try:
-            beginning = await checked_beginning(near[0], host, HEAD_SECONDS)
+            beginning = await checked_beginning(near[0], hellos, HEAD_SECONDS)
         except Refused as refused:  # the tunnel is open: no answer can be sent any more
             self._remember(refused)
             return
-        allow(beginning)
         far[1].write(beginning)
         await relay(near, far, allow)
 

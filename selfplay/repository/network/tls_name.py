@@ -56,11 +56,12 @@ class FirstMessage:
 
 class ClientHellos:
     """Follows what a TLS client sends through a tunnel to `host`: each first message of its must ask for that host.
-    After any other message in clear a server takes no further first one; what is encrypted cannot be told from it."""
+    After any other message in clear a server takes no further first one; what is encrypted cannot be told from it.
+    `known`: whether the first one was read."""
 
     def __init__(self, host: Address) -> None:
         self._host = host
-        self._over = False
+        self.known = self._over = False
         self._records, self._messages = bytearray(), bytearray()
 
     def feed(self, data: bytes) -> None:
@@ -70,7 +71,9 @@ class ClientHellos:
         self._records += data
         at = 0
         while len(self._records) - at >= RECORD.size and not self._over:
-            kind, _, size = RECORD.unpack_from(self._records, at)
+            kind, version, size = RECORD.unpack_from(self._records, at)
+            if not self.known and (kind != HANDSHAKE or version >> 8 != VERSION >> 8):
+                raise self._no_tls()
             if len(self._records) - at < RECORD.size + size:
                 break
             at += RECORD.size + size
@@ -82,29 +85,35 @@ class ClientHellos:
         self._messages += part
         while len(self._messages) >= 4:
             size = 4 + int.from_bytes(self._messages[1:4])
-            if self._messages[0] != CLIENT_HELLO:
+            if self._messages[0] != CLIENT_HELLO and self.known:
                 self._over = True
                 return
-            if size > MOST_BYTES:
-                raise Refused(403, f"a tunnel to {self._host} may only carry TLS", self._host)
+            if self._messages[0] != CLIENT_HELLO or size > MOST_BYTES:
+                raise self._no_tls()
             if len(self._messages) < size:
                 return
-            refuse_other(bytes(self._messages[:size]), self._host)
+            self._refuse_other(bytes(self._messages[:size]))
+            self.known = True
             del self._messages[:size]
 
+    def _refuse_other(self, hello: bytes) -> None:
+        """Raises `Refused` for a first message that asks for another host."""
+        message = FirstMessage()
+        try:
+            for at in range(0, len(hello), LARGEST_RECORD):
+                piece = hello[at : at + LARGEST_RECORD]
+                message.feed(RECORD.pack(HANDSHAKE, VERSION, len(piece)) + piece)
+        except ssl.SSLError as error:
+            raise self._no_tls() from error
+        if not message.known:
+            raise self._no_tls()
+        if not _is_for(message.name, self._host.host):
+            named = message.name and re.fullmatch(NAME, message.name)
+            other = Address(named[0], self._host.port) if named else self._host
+            raise Refused(403, f"a tunnel to {self._host} was used for another host, {other.host}", other)
 
-def refuse_other(hello: bytes, host: Address) -> None:
-    """Raises `Refused` for a first message that asks for another host."""
-    message = FirstMessage()
-    try:
-        for at in range(0, len(hello), LARGEST_RECORD):
-            piece = hello[at : at + LARGEST_RECORD]
-            message.feed(RECORD.pack(HANDSHAKE, VERSION, len(piece)) + piece)
-    except ssl.SSLError as error:
-        raise Refused(403, f"a tunnel to {host} may only carry TLS", host) from error
-    if not message.known:
-        raise Refused(403, f"a tunnel to {host} may only carry TLS", host)
-    _refuse_name(message.name, host)
+    def _no_tls(self) -> Refused:
+        return Refused(403, f"a tunnel to {self._host} may only carry TLS", self._host)
 
 
 @contextmanager
@@ -124,28 +133,17 @@ def _names_unread() -> Iterator[None]:
         sys.unraisablehook = before
 
 
-async def checked_beginning(reader: asyncio.StreamReader, host: Address, seconds: float) -> bytes:
-    """The first bytes of a tunnel to `host`, once they are known to be TLS for that host. Raises `Refused`."""
-    message, held = FirstMessage(), b""
-    try:
-        async with asyncio.timeout(seconds):
-            while True:
-                data = await reader.read(MOST_BYTES)
-                held += data
-                if not data or len(held) > MOST_BYTES:
-                    raise asyncio.IncompleteReadError(held, None)
-                if not message.feed(data):
-                    break
-    except ssl.SSLError as error:
-        raise Refused(403, f"a tunnel to {host} may only carry TLS", host) from error
-    _refuse_name(message.name, host)
+async def checked_beginning(reader: asyncio.StreamReader, hellos: ClientHellos, seconds: float) -> bytes:
+    """The first bytes of a tunnel, once `hellos` has read the first message in them. Raises `Refused`."""
+    held = b""
+    async with asyncio.timeout(seconds):
+        while not hellos.known:
+            data = await reader.read(MOST_BYTES)
+            held += data
+            if not data or len(held) > MOST_BYTES:
+                raise asyncio.IncompleteReadError(held, None)
+            hellos.feed(data)
     return held
-
-
-def _refuse_name(name: str | None, host: Address) -> None:
-    if not _is_for(name, host.host):
-        other = Address(name, host.port) if name and re.fullmatch(NAME, name) else host
-        raise Refused(403, f"a tunnel to {host} was used for another host, {other.host}", other)
 
 
 def _is_for(name: str | None, host: str) -> bool:
