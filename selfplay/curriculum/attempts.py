@@ -40,10 +40,10 @@ ATTEMPT_FILE = "attempt.diff"
 _COLUMNS = "bug, policy, number, resolved, reason, detail, figures, version_first, version_last, trajectory"
 
 
-def _searched(bug: Bug, state: str) -> BytesIO:
+def _searched(bug: Bug, state: str) -> bytes:
     """What an audit's seal is of: all that the searched world came from, and what was found."""
     attempt = bug.attempt.sha256 if bug.attempt else ""
-    return BytesIO(encode(json.dumps([bug.id, bug.tree_hash, bug.content_hash, attempt, bug.environment, state])))
+    return encode(json.dumps([bug.id, bug.tree_hash, bug.content_hash, attempt, bug.environment, state]))
 
 
 class Attempts:
@@ -136,8 +136,10 @@ class Attempts:
         for bug in bugs:
             try:
                 said = parse_json(encode(rows.get(bug.id, "{}")), f"the audit of {bug.id}")
-                if isinstance(said, dict) and sealed(_searched(bug, str(said.get("state"))), str(said.get("seal"))):
-                    found[bug.id] = AuditState(said["state"])
+                told = said if isinstance(said, dict) else {}
+                state, mark = str(told.get("state")), str(told.get("seal"))
+                if sealed(BytesIO(_searched(bug, state)), mark):
+                    found[bug.id] = AuditState(state)
             except (UntrustedDataError, ValueError) as error:
                 raise CurriculumError(
                     f"the audit of {bug.id} cannot be read: {error}", "The run is damaged."
@@ -146,7 +148,7 @@ class Attempts:
 
     def record_audit(self, bug: Bug, audit: Audit) -> None:
         """Store what a search of the bug's world found, with this user's seal."""
-        said = {"seal": seal(_searched(bug, audit.state.value).getbuffer()), **audit.to_json()}
+        said = {"seal": seal(_searched(bug, audit.state.value)), **audit.to_json()}
         row = (bug.id, audit.clean, json.dumps(said))
         with self._db:
             self._db.execute("INSERT OR REPLACE INTO audits VALUES (?, ?, ?)", row)

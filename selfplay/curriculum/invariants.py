@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import get_args
 
 from selfplay.curriculum.lost import PLAYED_AGAIN
-from selfplay.curriculum.records import MOST_COUNT, MOST_SECONDS, CurriculumError, Status
+from selfplay.curriculum.records import MOST_ADDED_TO, MOST_COUNT, MOST_SECONDS, CurriculumError, Status
 from selfplay.curriculum.untrusted_schema import NOT, our_tables
 
 AHEAD = 10_000
@@ -95,7 +95,7 @@ def refuse_full(database: sqlite3.Connection, path: Path) -> None:
     """Raises a `CurriculumError` for a pool that is opened to write and whose counts leave no room: the next number
     would be none, and no command could read the pool again."""
     for table, column in COUNTED_ON:
-        if database.execute(f"SELECT 1 FROM {table} WHERE {column} > {MOST_COUNT // 2} LIMIT 1").fetchone():
+        if database.execute(f"SELECT 1 FROM {table} WHERE {column} > {MOST_ADDED_TO} LIMIT 1").fetchone():
             raise CurriculumError(f"{path}: {table}.{column} is so high that nothing can be added", NOT)
 
 

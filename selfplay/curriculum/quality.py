@@ -10,6 +10,7 @@ import math
 import statistics
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from types import MappingProxyType
 from typing import Any
@@ -63,10 +64,13 @@ def _as_number(item: tuple[str, int]) -> int:
 def shape(
     diffs: Mapping[str, str], original: Callable[[str], str | None], homes: Mapping[str, str] = MappingProxyType({})
 ) -> dict[str, Any]:
-    """Size, similarity and spread of first-order bugs, from bug -> `bug_inject.diff`. `original`: the text of a file of
-    the original, or None. `homes`: bug -> the prefix of its paths, which keeps equal names of two repositories
-    apart."""
-    sections = {bug: patches.parse(diff) for bug, diff in diffs.items()}
+    """Size, similarity and spread of first-order bugs, from bug -> `bug_inject.diff`; one that is no diff, as a shared
+    run may hold, is left out. `original`: the text of a file of the original, or None. `homes`: bug -> the prefix of
+    its paths, which keeps equal names of two repositories apart."""
+    sections = {}
+    for bug, diff in diffs.items():
+        with suppress(patches.PatchError):
+            sections[bug] = patches.parse(diff)
     sizes = [sum(section.added + section.removed for section in found) for found in sections.values()]
     spans = cache(lambda path: defined(path, original(path) or ""))  # many bugs share one file
     files = [{homes.get(bug, "") + shown(section.path) for section in found} for bug, found in sections.items()]

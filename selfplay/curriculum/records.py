@@ -20,6 +20,8 @@ PROMOTED, REPEATED = "promoted", "duplicate"
 Status = Literal["valid", "invalid", "duplicate", "gave_up", "failed", "unplayed"]
 MOST_COUNT = 1_000_000_000
 """The highest count, number or place in a pool."""
+MOST_ADDED_TO = MOST_COUNT // 2
+"""The highest from which a next one is made: it leaves room for more than anybody adds."""
 MOST_SECONDS = 1e12
 """The longest time in a pool, so that sums over any number of rows stay finite."""
 Count = Annotated[int, Field(ge=0, le=MOST_COUNT)]

@@ -11,7 +11,6 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from selfplay import patches
 from selfplay.artifact import ArtifactError, Bug, load
 from selfplay.artifact.decoding import parse_json, typed
 from selfplay.artifact.files import write_atomically
@@ -142,15 +141,12 @@ def diversity(pool: Curriculum) -> dict[str, Any]:
 
 
 def _diffs(pool: Curriculum, bugs: list[Bug]) -> dict[str, str]:
-    """Bug -> its diff, for the bugs whose files are whole and hold one. Raises `CurriculumError` for more than can be
-    compared."""
+    """Bug -> its diff, for the bugs whose files are whole. Raises `CurriculumError` for more than can be compared."""
     found, lines, size = {}, 0, 0
     for bug in bugs:
-        with contextlib.suppress(ArtifactError, UntrustedDataError, patches.PatchError):
+        with contextlib.suppress(ArtifactError, UntrustedDataError):
             if folder := existing_folder(pool.folder, "bugs", bug.id):
-                diff = load(folder).bug_inject
-                patches.parse(diff)
-                found[bug.id] = diff
+                found[bug.id] = diff = load(folder).bug_inject
                 lines, size = lines + diff.count("\n"), size + sys.getsizeof(diff)
         if lines > MOST_LINES or size > MOST_SIZE:
             raise CurriculumError(f"the diffs of {pool.folder} are too long to compare", "Show its bugs.")

@@ -3,7 +3,7 @@
 from typing import Any, cast
 
 from selfplay.artifact.bug import is_bug_id
-from selfplay.curriculum.records import MOST_COUNT
+from selfplay.curriculum.records import MOST_ADDED_TO
 from selfplay.loop.step_record import StepRecord
 from selfplay.untrusted_json import answer, json_value
 
@@ -25,7 +25,7 @@ def attempted(text: str) -> Attempted:
 
 def is_count(value: object) -> bool:
     """Whether the pool takes it as a number of episodes or attempts, and more of them after it."""
-    return type(value) is int and 0 <= value < MOST_COUNT // 2
+    return type(value) is int and 0 <= value < MOST_ADDED_TO
 
 
 def step_record(text: str) -> StepRecord:

@@ -122,12 +122,11 @@ class ControlGroup:
     def memory_kills(self) -> int:
         """How often the kernel has killed a process of the group for want of memory, its own or the machine's; 0 if it
         does not count."""
-        found = content(self._kills_path).partition(b"\noom_kill ")[2].split(None, 1)
-        return int(found[0]) if found else 0
+        return self._counted(b"oom_kill")
 
     def limits_met(self) -> int:
         """How often the group has met its own limit and could free nothing; 0 under v1, which does not count."""
-        return self._number(EVENTS, "oom ") if self._kills_file == EVENTS else 0
+        return self._counted(b"oom") if self._kills_path.endswith(EVENTS) else 0
 
     def forget_peak(self) -> None:
         """Start anew what v1 remembers of the group's memory, so that it tells about one request."""
@@ -148,27 +147,27 @@ class ControlGroup:
         most, limit = (self._number(f"memory.{name}_in_bytes") for name in ("max_usage", "limit"))
         return bool(limit) and most + MIB > limit
 
-    @cached_property
-    def _kills_file(self) -> str:
-        """Which kernel has which is asked once: the number is read before each command."""
-        known = (name for name in (EVENTS, "memory.oom_control") for one in self.folders if (one / name).exists())
-        return next(known, "")
+    def _counted(self, event: bytes) -> int:
+        """How often the kernel has counted this event."""
+        found = content(self._kills_path).partition(b"\n%s " % event)[2].split(None, 1)
+        return int(found[0]) if found else 0
 
     @cached_property
     def _kills_path(self) -> str:
-        found = (one / self._kills_file for one in self.folders if self._kills_file)
-        return next((str(file) for file in found if file.exists()), "")
+        """Which kernel has which is asked once: the number is read before each command."""
+        known = (one / name for name in (EVENTS, "memory.oom_control") for one in self.folders)
+        return next((str(file) for file in known if file.exists()), "")
 
     @cached_property
     def _peak_file(self) -> str:
         found = (one / "memory.max_usage_in_bytes" for one in self.folders)
         return next((str(file) for file in found if file.exists()), "")
 
-    def _number(self, file: str, before: str = "") -> int:
-        """The number behind these words in a file of the group; 0 if there is none."""
+    def _number(self, file: str) -> int:
+        """The number in a file of the group; 0 if there is none."""
         for folder in self.folders:
-            with suppress(OSError), (folder / file).open(encoding="ascii") as lines:
-                return next((int(line[len(before) :]) for line in lines if line.startswith(before)), 0)
+            with suppress(OSError):
+                return int((folder / file).read_text("ascii"))
         return 0
 
     def close(self) -> None:
