@@ -1,21 +1,24 @@
 """What a model's folder may do while a library reads it: nothing of its own runs, and nothing else is read for it.
 
 Weights travel between people as datasets do. Libraries ask on standard input whether a folder's code may run, load
-the base model that an adapter names, and fetch an attention kernel that a configuration names. `loading` goes with
-each call that loads, and `refuse_no_model` comes before. Which model it is stays the user's choice, and so does what
-it costs to run.
+the base model that an adapter names, fetch an attention kernel that a configuration names, and open whatever else a
+setting names. `load_model` makes each call that loads, and `refuse_no_model` comes before. Which model it is stays the
+user's choice, and so does what it costs to run.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import islice
 from pathlib import Path, PurePosixPath
-from typing import Any, Final, TypedDict
+from typing import Any, Final, TypeVar
 
 from selfplay.artifact.reading import UntrustedDataError, of_hub, read_named
+from selfplay.confinement import confined
 from selfplay.untrusted_json import AnswerError, json_value, loose_value
 from selfplay.user_paths import expanded
 
+T = TypeVar("T")
 MOST_CONFIG: Final = 16 << 20
 """Bytes of a model's `config.json`."""
 MOST_SETTINGS: Final = 4_000_000
@@ -41,17 +44,21 @@ MOST_ENTRIES: Final = 10_000
 _NO_NUMBER = re.compile(rb"(?<=[\s,:\[])-?(?:Infinity|NaN|\d{17,})(?=[\s,\]}])")
 
 
-class Loading(TypedDict):
-    """Options of a call that loads."""
+def load_model(load: Callable[..., T], model: str | Path, **options: Any) -> T:
+    """What `load`, a call of a library, makes of a model, its configuration or its tokenizer. Nothing of it runs; for a
+    folder nothing is fetched, and no file elsewhere is opened, whatever its settings name. Raises what `load` raises,
+    `PermissionError` for such a file."""
+    folder = expanded(str(model), UntrustedDataError)
+    if not folder.is_dir():
+        return load(model, trust_remote_code=False, **options)
+    local = partial(load, model, trust_remote_code=False, local_files_only=True, **options)
+    return confined(local, [of_hub(folder.resolve(), "models") or folder, *_linked_weights(folder)])
 
-    trust_remote_code: bool
-    local_files_only: bool
 
-
-def loading(model: str | Path) -> Loading:
-    """The options of every call that loads a model, its configuration or its tokenizer: nothing of it runs, and for a
-    folder nothing is fetched, whatever its settings name."""
-    return {"trust_remote_code": False, "local_files_only": expanded(str(model), UntrustedDataError).is_dir()}
+def _linked_weights(folder: Path) -> Iterator[Path]:
+    """Files elsewhere that the folder's links say are weights."""
+    links = (path for path in _below(folder, 0) if path.is_symlink() and path.suffix in WEIGHTS)
+    return (path.resolve() for path in links)
 
 
 def model_settings(folder: Path) -> dict[str, Any]:

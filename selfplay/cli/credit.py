@@ -45,10 +45,13 @@ def credit(
     order = CreditOrder(
         tuple(runs), policy, attempts, weak_chosen(weak), recipe=recipe_of(policy_options(None, None, option))
     )
-    with bounded_reading(runs):
+
+    def credit_them() -> None:
         with LiveWatcher() as watcher:
             found = credited_runs(order, watcher.say)
         print_credit(found, as_json)
+
+    bounded_reading(runs, credit_them)
 
 
 def print_credit(found: "Sequence[Credited]", as_json: bool) -> None:

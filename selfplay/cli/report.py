@@ -30,10 +30,9 @@ def report(
         _serve(run_dir, PORT if port is None else port)
         return
     from selfplay.commands.report import ReportOrder, write_report
-    from selfplay.curriculum.reading_bounds import bounded_reading
     from selfplay.report.progress import LiveWatcher
 
-    with bounded_reading([run_dir]), LiveWatcher("writing the page") as watcher:
+    with LiveWatcher("writing the page") as watcher:
         file = write_report(ReportOrder(run_dir, out, (size or 15) * MB), watcher.say)
     print_line(f"{file} ({file.stat().st_size / MB:.1f} MB): open it in a browser")
 

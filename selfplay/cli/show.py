@@ -26,10 +26,12 @@ def show(
     from selfplay.curriculum.reading_bounds import bounded_reading
     from selfplay.report.progress import LiveWatcher
 
-    with bounded_reading([path]):
+    def show_it() -> None:
         with LiveWatcher():
             seen = look(path)
         print_either(as_json, seen.to_json(), lambda: page_of(seen, path))
+
+    bounded_reading([path], show_it)
 
 
 def page_of(seen: "Seen", path: Path) -> "RenderableType":

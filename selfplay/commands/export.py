@@ -8,7 +8,7 @@ from typing import Any
 from selfplay.artifact import Bug
 from selfplay.artifact.environment import recorded_environment
 from selfplay.curriculum import CurriculumError
-from selfplay.curriculum.reading_bounds import bounded_reading, bounded_time
+from selfplay.curriculum.reading_bounds import bounded_reading, bounded_time, confined_reading
 from selfplay.curriculum.stored_bugs import wishes
 from selfplay.curriculum.trust import Wish, require
 from selfplay.export import dataset
@@ -55,16 +55,20 @@ def run_export(order: ExportOrder) -> Exported:
     `NotTrusted` for what building the dataset's images would run or fetch for a run that is not the user's own."""
     if order.form not in FORMS:
         raise CurriculumError(f"there is no format {order.form!r}", f"The formats are {', '.join(FORMS)}.")
-    with bounded_reading(order.runs):
-        found = collect(order.runs, order.choice)
+    found = bounded_reading(order.runs, lambda: collect(order.runs, order.choice))
     for one in found.bugs:
         require(_wanted(one.bug), order.trust)
     with bounded_time(order.runs), new_folder(order.out) as folder:
-        found.leave_out(write_environments(folder, found.bugs))
-        splits = dict(_splits(found, order.train))
-        sums = dataset.write(order.form, folder, splits, found, order.statement, order.parquet)
-        write_manifest(folder, sums)
-        size = sum(path.stat().st_size for name in splits for path in folder.glob(f"{name}.*"))
+        return confined_reading(order.runs, lambda: _written(order, found, folder), folder)
+
+
+def _written(order: ExportOrder, found: Collected, folder: Path) -> Exported:
+    """Write the dataset into `folder`."""
+    found.leave_out(write_environments(folder, found.bugs))
+    splits = dict(_splits(found, order.train))
+    sums = dataset.write(order.form, folder, splits, found, order.statement, order.parquet)
+    write_manifest(folder, sums)
+    size = sum(path.stat().st_size for name in splits for path in folder.glob(f"{name}.*"))
     return Exported({name: len(bugs) for name, bugs in splits.items()}, found.damaged, found.left_out, size)
 
 

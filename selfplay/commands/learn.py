@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Protocol, cast
 
 from selfplay.agent.chat_format import ChatFormat
-from selfplay.artifact.model_folders import loading, model_settings
+from selfplay.artifact.model_folders import load_model, model_settings
 from selfplay.artifact.reading import UntrustedDataError
 from selfplay.commands.credit import CreditOrder, credited_runs, damages
 from selfplay.commands.result_folder import finished, whole_folder
@@ -117,7 +117,7 @@ def _settings_of(model: str) -> dict[str, Any]:
     folder = expanded(model, LearningError)
     if folder.is_dir():
         return model_settings(folder)
-    return dict(imported("transformers", "transformers").AutoConfig.from_pretrained(model, **loading(model)).to_dict())
+    return dict(load_model(imported("transformers", "transformers").AutoConfig.from_pretrained, model).to_dict())
 
 
 def _chat(model: str) -> Callable[[], ChatFormat]:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from selfplay.artifact.files import write_atomically
 from selfplay.curriculum import read_pool
+from selfplay.curriculum.reading_bounds import bounded_reading
 from selfplay.errors import SelfplayError, in_words
 from selfplay.formatting import Say
 from selfplay.local_server import LocalServer
@@ -32,11 +33,15 @@ def write_report(order: ReportOrder, say: Say) -> Path:
     out = order.out or order.run / NAME
     if out.is_dir():
         raise ReportError(f"{out} is a folder", "Name a file with --out.")
-    with read_pool(order.run) as pool:
-        page = build(pool, order.most, say)
+    page = bounded_reading([order.run], lambda: _page(order, say))
     out.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(out, page.encode())
     return out
+
+
+def _page(order: ReportOrder, say: Say) -> str:
+    with read_pool(order.run) as pool:
+        return build(pool, order.most, say)
 
 
 def serve_report(run: Path, port: int) -> LocalServer:

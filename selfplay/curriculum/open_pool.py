@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from selfplay.confinement import scratch
 from selfplay.curriculum.database_errors import FREE, hint, no_space, said
 from selfplay.curriculum.invariants import refuse_broken, refuse_full
 from selfplay.curriculum.pool_folder import (
@@ -106,7 +107,7 @@ def read_pool(folder: Path) -> Iterator[Curriculum]:
     Nothing in the folder changes. Raises `CurriculumError` if there is no pool."""
     require_pool(folder)
     path = folder / DATABASE
-    with tempfile.TemporaryDirectory(prefix=marked()) as place:
+    with tempfile.TemporaryDirectory(prefix=marked(), dir=scratch()) as place:
         try:
             _copy(path, Path(place), _most_bytes(folder))
             with contextlib.closing(sqlite3.connect(Path(place, DATABASE))) as database:

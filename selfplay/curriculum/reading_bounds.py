@@ -1,21 +1,28 @@
-"""How much memory and time reading a shared run may take.
+"""How much memory and time reading a shared run may take, and what it may open.
 
 Each bound on what a run holds (rows, values, bytes of a file) is on one thing; what a command keeps of all of them
-together, or does with each pair of them, has no other bound than these, which the kernel keeps.
+together, or does with each pair of them, has no other bound than these, which the kernel keeps. So it is with names:
+each is looked at where it is read, and what opens files here can open none outside of the run (`confinement.py`).
 """
 
 import faulthandler
 import os
 import resource
 import signal
+import tempfile
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeVar
 
+from selfplay.confinement import confined
 from selfplay.curriculum.records import CurriculumError
-from selfplay.curriculum.trust import BASE_MIB, is_own, times
-from selfplay.curriculum.untrusted_sqlite import LARGER
+from selfplay.curriculum.trust import BASE_MIB, is_own, state_folder, times
+from selfplay.curriculum.untrusted_sqlite import DATABASE, LARGER
+from selfplay.sandbox.owners import marked
+
+T = TypeVar("T")
 
 MIB, STDERR = 1 << 20, 2
 PROGRAM_MIB = 80
@@ -33,12 +40,25 @@ class _Late(BaseException):
     """Beyond the bound of time; nothing that only expects errors catches it."""
 
 
-@contextmanager
-def bounded_reading(runs: Sequence[Path]) -> Iterator[None]:
-    """Limits what this process may allocate, and the core seconds it may take, while it reads these runs, unless this
-    user made them all. For commands that only read and end. Raises `CurriculumError` where more is needed."""
+def bounded_reading(runs: Sequence[Path], read: Callable[[], T]) -> T:
+    """The value of `read`, which can open these runs and no other folder (`confined`), and is limited in what it may
+    allocate and in core seconds, unless this user made them all. For commands that only read and end; what was given up
+    may go on until then. Raises `CurriculumError` where more is needed, and what `read` raises."""
     with bounded_memory(runs), bounded_time(runs):
-        yield
+        return confined_reading(runs, read)
+
+
+def confined_reading(runs: Sequence[Path], read: Callable[[], T], out: Path | None = None) -> T:
+    """The part of `bounded_reading` that is of what is opened. `out`: the folder it may write into."""
+    if _all_own(runs):
+        return read()
+    with tempfile.TemporaryDirectory(prefix=marked()) as scratch:
+        return confined(read, [*map(_run_of, runs), state_folder()], [Path(scratch), *([out] if out else [])])
+
+
+def _run_of(path: Path) -> Path:
+    """The run that a bug or a trajectory lies in; the path itself if it is in none."""
+    return next((one for one in (path, path.parent, path.parent.parent) if (one / DATABASE).is_file()), path)
 
 
 @contextmanager

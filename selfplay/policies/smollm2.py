@@ -11,7 +11,7 @@ import zipfile
 from pathlib import Path
 
 from selfplay.agent.model import ModelError
-from selfplay.artifact.model_folders import loading
+from selfplay.artifact.model_folders import load_model
 from selfplay.checksums import sha256_of
 from selfplay.formatting import Say
 from selfplay.policies.tokenizer import imported
@@ -75,8 +75,7 @@ def _convert(folder: Path, target: Path) -> None:
     transformers, torch = imported("transformers", "transformers"), imported("torch", "transformers")
     transformers.utils.logging.disable_progress_bar()
     dequantized = transformers.GgufConfig(dequantize=True)
-    model = transformers.AutoModelForCausalLM.from_pretrained(
-        folder, gguf_file=GGUF, quantization_config=dequantized, dtype=torch.bfloat16, **loading(folder)
-    )
+    options = {"quantization_config": dequantized, "dtype": torch.bfloat16}
+    model = load_model(transformers.AutoModelForCausalLM.from_pretrained, folder, gguf_file=GGUF, **options)
     model.save_pretrained(target)
-    transformers.AutoTokenizer.from_pretrained(folder, gguf_file=GGUF, **loading(folder)).save_pretrained(target)
+    load_model(transformers.AutoTokenizer.from_pretrained, folder, gguf_file=GGUF).save_pretrained(target)

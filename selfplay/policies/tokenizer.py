@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from selfplay.agent.model import ModelError
-from selfplay.artifact.model_folders import loading, refuse_strange_files
+from selfplay.artifact.model_folders import load_model, refuse_strange_files
 from selfplay.plain_text import well_formed
 from selfplay.version import DISTRIBUTION
 
@@ -77,7 +77,7 @@ def load_tokenizer(model: str) -> HfTokenizer:
     transformers.utils.logging.disable_progress_bar()
     with _told(f"{model}: no tokenizer can be loaded", WHERE_MODELS_ARE):
         refuse_strange_files(model)
-        tokenizer = transformers.AutoTokenizer.from_pretrained(model, **loading(model))
+        tokenizer = load_model(transformers.AutoTokenizer.from_pretrained, model)
         found = HfTokenizer(tokenizer, model, _generation_ends(transformers, model))
     return found
 
@@ -102,7 +102,7 @@ def _generation_ends(transformers: Any, model: str) -> list[int]:
     """The ids that end generation in the model's own settings; empty if there are no settings."""
     if Path(model).is_dir() and not Path(model, "generation_config.json").is_file():
         return []
-    ends = transformers.GenerationConfig.from_pretrained(model).eos_token_id
+    ends = load_model(transformers.GenerationConfig.from_pretrained, model).eos_token_id
     return [] if ends is None else [ends] if isinstance(ends, int) else list(ends)
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from selfplay.agent.model import ModelError, Sample, Sampling, TokenModel
-from selfplay.artifact.model_folders import loading, refuse_no_model
+from selfplay.artifact.model_folders import load_model, refuse_no_model
 from selfplay.policies.option_types import Count, Times
 from selfplay.policies.rendezvous import TRAINER, Fact, Rendezvous, shapes_of
 from selfplay.policies.role_adapter import Adapted
@@ -73,7 +73,7 @@ class TransformersModel:
         device = options.device or ("cuda" if torch.cuda.is_available() else "cpu")
         try:
             refuse_no_model(path)
-            loaded = transformers.AutoModelForCausalLM.from_pretrained(path, dtype=options.dtype, **loading(path))
+            loaded = load_model(transformers.AutoModelForCausalLM.from_pretrained, path, dtype=options.dtype)
             model = loaded.to(device).eval()
         except Exception as error:  # a folder of others makes the library raise anything
             raise ModelError(

@@ -32,6 +32,7 @@ def facts(found: dict[str, Any]) -> Table:
         "control groups": f"v{machine['cgroup_version']}",
         "cache": f"{found['cache']}, {_room(found['cache_free_bytes'])}",
         "builds": found["builds"],
+        "reading": found["reading"],
         **{name: version or "not installed" for name, version in found["packages"].items()},
     }
     for name, value in rows.items():

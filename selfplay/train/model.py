@@ -18,7 +18,7 @@ from torch.autograd.graph import save_on_cpu
 from torch.distributed.fsdp import FSDPModule, MixedPrecisionPolicy, fully_shard
 from transformers import AutoModelForCausalLM
 
-from selfplay.artifact.model_folders import loading, refuse_no_model
+from selfplay.artifact.model_folders import load_model, refuse_no_model
 from selfplay.train import lora
 from selfplay.train.activations import forget_activations
 from selfplay.train.attention import PACKED
@@ -142,7 +142,8 @@ def _loaded(path: str | Path, options: ModelOptions) -> Any:
         map_large_blocks()
     try:
         refuse_no_model(path)
-        return AutoModelForCausalLM.from_pretrained(path, dtype=torch.float32, attn_implementation=how, **loading(path))
+        load = AutoModelForCausalLM.from_pretrained
+        return load_model(load, path, dtype=torch.float32, attn_implementation=how)
     except Exception as error:  # a folder of others makes the library raise anything
         raise TrainError(
             f"{path} cannot be loaded: {str(error)[:400]}", "Name the folder of a causal model."

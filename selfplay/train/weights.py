@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.distributed.tensor import DTensor
 from transformers import AutoConfig, AutoTokenizer
 
-from selfplay.artifact.model_folders import loading
+from selfplay.artifact.model_folders import load_model
 from selfplay.artifact.reading import UntrustedDataError, refuse_strange_below
 from selfplay.train import lora
 from selfplay.train.model import Precision, Scorer, first_rank
@@ -25,7 +25,7 @@ def save_model(scorer: Scorer, folder: Path, dtype: torch.dtype = torch.bfloat16
     if not first:
         return
     scorer.model.save_pretrained(folder, state_dict=weights)
-    config = AutoConfig.from_pretrained(folder, **loading(folder))
+    config = load_model(AutoConfig.from_pretrained, folder)
     config.dtype = dtype  # engines load with this dtype; it would be the masters'
     config.save_pretrained(folder)
 
@@ -73,7 +73,7 @@ def write_model(scorer: Scorer, folder: Path, source: str | Path, dtype: torch.d
     except SafetensorError as error:
         raise OSError(str(error)) from error
     if first:
-        AutoTokenizer.from_pretrained(source, **loading(source)).save_pretrained(made)
+        load_model(AutoTokenizer.from_pretrained, source).save_pretrained(made)
         for path in sorted(made.iterdir(), key=lambda path: path.name == "config.json"):
             path.replace(folder / path.name)
         made.rmdir()
@@ -84,7 +84,7 @@ def written_dtype(source: str | Path, precision: Precision) -> torch.dtype:
     its source's dtype."""
     if precision == "fp32":
         return torch.float32
-    own = AutoConfig.from_pretrained(source, **loading(source)).dtype
+    own = load_model(AutoConfig.from_pretrained, source).dtype
     return getattr(torch, str(own or torch.bfloat16).removeprefix("torch."))
 
 

@@ -11,8 +11,15 @@ import pytest
 
 import selfplay
 from selfplay.artifact import model_folders
-from selfplay.artifact.model_folders import MOST_NAMED, model_settings, refuse_no_model, refuse_strange_files
+from selfplay.artifact.model_folders import (
+    MOST_NAMED,
+    load_model,
+    model_settings,
+    refuse_no_model,
+    refuse_strange_files,
+)
 from selfplay.artifact.reading import UntrustedDataError
+from selfplay.confinement import landlock_version
 
 
 @pytest.mark.parametrize(
@@ -51,17 +58,40 @@ def test_numbers_that_json_lacks_become_zero_and_texts_stay(tmp_path: Path) -> N
         model_settings(tmp_path)
 
 
-def test_no_call_that_loads_lets_a_folder_s_code_run() -> None:
-    """Transformers asks on standard input where `trust_remote_code` is not given."""
+def test_only_load_model_loads() -> None:
     root, seen = Path(selfplay.__file__).parent, 0
     for path in root.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
-            if not isinstance(node, ast.Call) or getattr(node.func, "attr", "") != "from_pretrained":
-                continue
-            said = ast.unparse(node)
-            seen += 1
-            assert "**loading(" in said or said.split(".")[-2] == "GenerationConfig", f"{path}: {said}"
+            if isinstance(node, ast.Call):
+                said = ast.unparse(node.func)
+                assert not said.endswith("from_pretrained"), f"{path}: {said}"
+                seen += said == "load_model"
     assert seen > 8
+
+
+def test_nothing_of_a_folder_runs_or_is_fetched_and_a_hubs_model_is_the_librarys(tmp_path: Path) -> None:
+    def given(model: str | Path, **options: object) -> object:
+        return options
+
+    assert load_model(given, tmp_path, dtype=1) == {"trust_remote_code": False, "local_files_only": True, "dtype": 1}
+    assert load_model(given, "some/model") == {"trust_remote_code": False}
+
+
+@pytest.mark.skipif(not landlock_version(), reason="this kernel has no Landlock: doctor says so")
+def test_while_a_folder_loads_no_file_elsewhere_can_be_opened(tmp_path: Path) -> None:
+    model, elsewhere, cached = tmp_path / "model", tmp_path / "elsewhere", hub_cache(tmp_path / "hub")
+    model.mkdir()
+    (model / "config.json").write_text("{}")
+    elsewhere.mkdir()
+    for name in ("weights.safetensors", "vocab.json", "other.safetensors"):
+        (elsewhere / name).write_text("x")
+    (model / "weights.safetensors").symlink_to(elsewhere / "weights.safetensors")
+    for name in ("config.json", "weights.safetensors"):
+        assert load_model(lambda folder, at=name, **options: (folder / at).read_text(), model)
+    for name in ("vocab.json", "other.safetensors"):
+        with pytest.raises(PermissionError):
+            load_model(lambda folder, at=name, **options: (elsewhere / at).read_text(), model)
+    assert load_model(lambda folder, **options: (folder / "config.json").read_text(), cached)
 
 
 def deep(levels: int) -> object:

@@ -30,6 +30,7 @@ def test_a_backend_that_isolates_exits_0_and_shows_every_promise(name: str) -> N
     assert set(found["packages"]) >= {"torch", "ray", "vllm"} and found["packages"]["docker"]
     assert found["cache_free_bytes"] > 0
     assert found["builds"].startswith("the build may reach ") and found["builds"].endswith(", and nothing else")
+    assert found["reading"].startswith("what reads a stranger's run or model ")
 
 
 @pytest.mark.slow

@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 from models.update.conftest import tiny_folder
 
+from selfplay import confinement
 from selfplay.agent.model import ModelError
+from selfplay.confinement import landlock_version
 from selfplay.policies.tokenizer import load_tokenizer
 from selfplay.policies.transformers_model import TransformersModel
 from selfplay.train.errors import TrainError
@@ -107,3 +109,23 @@ def test_no_other_model_is_read_in_its_place(strange: Path, tiny: Path) -> None:
         asyncio.run(TransformersModel.open(str(strange)))
     with pytest.raises(TrainError, match="it holds an adapter"):
         load_scorer(strange)
+
+
+@pytest.mark.skipif(not landlock_version(), reason="this kernel has no Landlock: doctor says so")
+def test_a_library_opens_no_file_elsewhere_whatever_nobody_thought_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each line of such a file becomes a token. What is known to name files is refused; here nothing is."""
+    private, folder = tmp_path / "id_rsa", tmp_path / "model"
+    folder.mkdir()
+    private.write_text("PRIVATE\nKEY\n[UNK]\n")
+    (folder / "config.json").write_text('{"model_type": "esm"}')
+    (folder / "tokenizer_config.json").write_text('{"tokenizer_class": "EsmTokenizer"}')
+    (folder / "special_tokens_map.json").write_text(json.dumps({"vocab_file": str(private)}))
+    with pytest.raises(ModelError, match="holds 'vocab_file'"):
+        load_tokenizer(str(folder))
+    monkeypatch.setattr("selfplay.policies.tokenizer.refuse_strange_files", lambda model: None)
+    with pytest.raises(ModelError, match="Unable to load vocabulary"):
+        load_tokenizer(str(folder))
+    monkeypatch.setattr(confinement, "landlock_version", lambda: 0)
+    assert load_tokenizer(str(folder)).decode([0, 1]).split() == ["PRIVATE", "KEY"]

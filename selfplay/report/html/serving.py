@@ -17,6 +17,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 from selfplay.artifact.reading import existing_folder
 from selfplay.curriculum import read_pool
+from selfplay.curriculum.reading_bounds import confined_reading
 from selfplay.errors import SelfplayError
 from selfplay.local_server import LocalServer
 from selfplay.report.html.bugs import bug_detail
@@ -50,23 +51,29 @@ class Followed:
     def index(self) -> dict[str, Any]:
         """Rows and figures as they are now."""
         with self._lock:
-            return self._now().index
+            return confined_reading([self._folder], lambda: self._now().index)
 
     def bug(self, name: str) -> dict[str, Any]:
         """The details of a bug. Raises `SelfplayError`."""
         with self._lock:
-            contents = self._now()
-            if name not in contents.bugs:
-                raise SelfplayError("the run has no such bug")
-            return bug_detail(contents.pool, contents.bugs[name], contents.attempts.get(name, []))
+            return confined_reading([self._folder], lambda: self._bug(name))
 
     def episode(self, name: str) -> dict[str, Any]:
         """An episode, step by step. Raises `SelfplayError`."""
         with self._lock:
-            contents = self._now()
-            if name not in contents.names:
-                raise SelfplayError("the run has no such episode")
-            return contents.episode(name, MOST_OUTPUT)
+            return confined_reading([self._folder], lambda: self._episode(name))
+
+    def _bug(self, name: str) -> dict[str, Any]:
+        contents = self._now()
+        if name not in contents.bugs:
+            raise SelfplayError("the run has no such bug")
+        return bug_detail(contents.pool, contents.bugs[name], contents.attempts.get(name, []))
+
+    def _episode(self, name: str) -> dict[str, Any]:
+        contents = self._now()
+        if name not in contents.names:
+            raise SelfplayError("the run has no such episode")
+        return contents.episode(name, MOST_OUTPUT)
 
     def _now(self) -> Contents:
         """The pool's current content, read again after its files changed. Bugs and episodes are read from their own

@@ -1,0 +1,135 @@
+"""A call that can open a few folders and nothing else of this machine, for what reads strangers' files by path.
+
+SQLite, and whatever loads a model, open files that the file before them names. Each name that is known is refused where
+it is read; this is for those that are not. Linux's Landlock takes rights from one thread, for good, so the call has a
+thread of its own; what it raises is raised here. It is the second line: without a kernel that has it (5.13 or later,
+not switched off), the call is made as it is, and `selfplay doctor` says so. The three system calls are made by ctypes:
+the bindings that the index has are young, and this is no place for a stranger's package.
+"""
+
+import contextvars
+import ctypes
+import os
+import stat
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future
+from functools import cache
+from pathlib import Path
+from typing import Final, TypeVar
+
+T = TypeVar("T")
+CREATE_RULESET, ADD_RULE, RESTRICT_SELF, NO_NEW_PRIVS = 444, 445, 446, 38
+VERSION, PATH_BENEATH = 1, 1
+EXECUTE, WRITE_FILE, READ_FILE, READ_DIR, TRUNCATE, IOCTL = (1 << bit for bit in (0, 1, 2, 3, 14, 15))
+READING: Final = EXECUTE | READ_FILE | READ_DIR
+OF_FILES: Final = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL
+"""Rights that a rule on a file may give; the others are those of folders."""
+KNOWN = {1: 13, 2: 14, 3: 15, 4: 15, 5: 16}
+"""Version of Landlock -> the number of rights on files that it knows; later ones know no more."""
+NETWORK: Final = 0b11
+"""Binding and connecting TCP sockets, since version 4."""
+SYSTEM = (
+    "/usr", "/lib", "/lib64", "/lib32", "/etc/ld.so.cache", "/etc/localtime", "/etc/mime.types", "/dev/zero",
+    "/dev/urandom", "/proc/cpuinfo", "/proc/meminfo", "/proc/stat", "/sys/devices/system",
+)  # fmt: skip
+"""What Python and its libraries read of the system. Of `/proc` no process, whose environment may hold keys."""
+
+
+class _Ruleset(ctypes.Structure):
+    _fields_ = (("files", ctypes.c_uint64), ("network", ctypes.c_uint64), ("scoped", ctypes.c_uint64))
+
+
+class _Beneath(ctypes.Structure):
+    _pack_ = 1
+    _fields_ = (("allowed", ctypes.c_uint64), ("parent", ctypes.c_int32))
+
+
+_SCRATCH: contextvars.ContextVar[Path | None] = contextvars.ContextVar("scratch", default=None)
+
+
+def scratch() -> Path | None:
+    """The folder for temporary files of the confined call that this is part of; None: the system's own."""
+    return _SCRATCH.get()
+
+
+@cache
+def landlock_version() -> int:
+    """The version of Landlock that the kernel has; 0 for none."""
+    return max(0, _system_call(CREATE_RULESET, None, ctypes.c_size_t(0), VERSION))
+
+
+def confined(call: Callable[[], T], read: Sequence[Path], write: Sequence[Path] = ()) -> T:
+    """The value of `call`, which can read what lies in `read` and in Python's own folders, write in `write` alone and
+    reach no network. Its `scratch` is the first of these. Raises what it raises, and `OSError` if the kernel refuses.
+    """
+    if not landlock_version():
+        return call()
+    done: Future[T] = Future()
+    context = contextvars.copy_context()
+    context.run(_SCRATCH.set, next(iter(write), None))
+    threading.Thread(target=context.run, args=(_answer, done, call, read, write), daemon=True).start()
+    return done.result()
+
+
+def _answer(done: Future[T], call: Callable[[], T], read: Sequence[Path], write: Sequence[Path]) -> None:
+    try:
+        _confine_thread([*_own(), *read], write)
+        done.set_result(call())
+    except BaseException as error:  # also an exit and an interrupt: they belong to whoever waits
+        done.set_exception(error)
+
+
+def _confine_thread(read: Sequence[Path], write: Sequence[Path]) -> None:
+    """Leave this thread, and those that it starts, these rights. It cannot be undone."""
+    version = landlock_version()
+    every = (1 << KNOWN.get(version, max(KNOWN.values()))) - 1
+    size = 8 if version < 4 else 16
+    rules = _ruleset(_Ruleset(every, NETWORK, 0), size)
+    try:
+        for path in read:
+            _allow(rules, path, READING & every)
+        for path in write:
+            _allow(rules, path, every)
+        _allow(rules, Path(os.devnull), (READING | WRITE_FILE) & every)
+        _checked(ctypes.CDLL(None, use_errno=True).prctl(NO_NEW_PRIVS, 1, 0, 0, 0))
+        _checked(_system_call(RESTRICT_SELF, rules, 0))
+    finally:
+        os.close(rules)
+
+
+def _own() -> Iterator[Path]:
+    """What Python itself reads: its installation, its packages, ours."""
+    yield from map(Path, (*SYSTEM, sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix))
+    yield from (path for path in map(Path, sys.path) if path.is_absolute())
+    yield Path(__file__).parent
+    yield from (path for path in Path(__file__).parent.iterdir() if path.is_symlink())  # in a checkout of ours
+
+
+def _allow(rules: int, path: Path, rights: int) -> None:
+    """Give rights to what lies beneath a path; nothing where there is none."""
+    try:
+        number = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    except OSError:  # the call meets and names it
+        return
+    try:
+        of_kind = rights if stat.S_ISDIR(os.fstat(number).st_mode) else rights & OF_FILES
+        _checked(_system_call(ADD_RULE, rules, PATH_BENEATH, ctypes.byref(_Beneath(of_kind, number)), 0))
+    finally:
+        os.close(number)
+
+
+def _ruleset(handled: _Ruleset, size: int) -> int:
+    return _checked(_system_call(CREATE_RULESET, ctypes.byref(handled), ctypes.c_size_t(size), 0))
+
+
+def _checked(number: int) -> int:
+    if number < 0:
+        code = ctypes.get_errno()
+        raise OSError(code, f"Landlock: {os.strerror(code)}")
+    return number
+
+
+def _system_call(number: int, *given: object) -> int:
+    return int(ctypes.CDLL(None, use_errno=True).syscall(ctypes.c_long(number), *given))
