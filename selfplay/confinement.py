@@ -41,7 +41,7 @@ class _Ruleset(ctypes.Structure):
     _fields_ = (("files", ctypes.c_uint64), ("network", ctypes.c_uint64), ("scoped", ctypes.c_uint64))
 
 
-class _Beneath(ctypes.Structure):
+class _PathBeneath(ctypes.Structure):
     _pack_ = 1
     _fields_ = (("allowed", ctypes.c_uint64), ("parent", ctypes.c_int32))
 
@@ -115,7 +115,7 @@ def _allow(rules: int, path: Path, rights: int) -> None:
         return
     try:
         of_kind = rights if stat.S_ISDIR(os.fstat(number).st_mode) else rights & OF_FILES
-        _checked(_system_call(ADD_RULE, rules, PATH_BENEATH, ctypes.byref(_Beneath(of_kind, number)), 0))
+        _checked(_system_call(ADD_RULE, rules, PATH_BENEATH, ctypes.byref(_PathBeneath(of_kind, number)), 0))
     finally:
         os.close(number)
 
