@@ -16,7 +16,6 @@ from typing import Any, Final, TypeVar
 from selfplay.artifact.reading import UntrustedDataError, of_hub, read_named
 from selfplay.confinement import confined
 from selfplay.untrusted_json import AnswerError, json_value, loose_value
-from selfplay.user_paths import expanded
 
 T = TypeVar("T")
 MOST_CONFIG: Final = 16 << 20
@@ -44,15 +43,13 @@ MOST_ENTRIES: Final = 10_000
 _NO_NUMBER = re.compile(rb"(?<=[\s,:\[])-?(?:Infinity|NaN|\d{17,})(?=[\s,\]}])")
 
 
-def load_model(load: Callable[..., T], model: str | Path, **options: Any) -> T:
-    """What `load`, a call of a library, makes of a model, its configuration or its tokenizer. Nothing of it runs; for a
-    folder nothing is fetched, and no file elsewhere is opened, whatever its settings name. Raises what `load` raises,
+def load_model(load: Callable[..., T], folder: str | Path, **options: Any) -> T:
+    """What `load`, a call of a library, makes of a model's folder, its configuration or its tokenizer. Nothing of it
+    runs, nothing is fetched, and no file elsewhere is opened, whatever its settings name. Raises what `load` raises,
     `PermissionError` for such a file."""
-    folder = expanded(str(model), UntrustedDataError)
-    if not folder.is_dir():
-        return load(model, trust_remote_code=False, **options)
-    local = partial(load, model, trust_remote_code=False, local_files_only=True, **options)
-    return confined(local, [of_hub(folder.resolve(), "models") or folder, *_linked_weights(folder)])
+    place = Path(folder)
+    local = partial(load, place, trust_remote_code=False, local_files_only=True, **options)
+    return confined(local, [of_hub(place.resolve(), "models") or place, *_linked_weights(place)])
 
 
 def _linked_weights(folder: Path) -> Iterator[Path]:
@@ -74,12 +71,9 @@ def model_settings(folder: Path) -> dict[str, Any]:
     return settings
 
 
-def refuse_no_model(model: str | Path) -> None:
-    """Raises `UntrustedDataError` for a folder that is not read as a model; a hub's name is none."""
-    refuse_strange_files(model)
-    folder = expanded(str(model), UntrustedDataError)
-    if not folder.is_dir():
-        return
+def refuse_no_model(folder: Path) -> None:
+    """Raises `UntrustedDataError` for a folder that is not read as a model."""
+    refuse_strange_files(folder)
     if (folder / "adapter_config.json").exists():
         raise UntrustedDataError("it holds an adapter, which names its model; merge the two")
     if not (folder / "config.json").exists() and (folder / "params.json").is_file():  # Mistral's own form
@@ -91,12 +85,10 @@ def refuse_no_model(model: str | Path) -> None:
         raise UntrustedDataError(f"its config.json names a kernel to fetch and run, {named[:100]}")
 
 
-def refuse_strange_files(model: str | Path) -> None:
+def refuse_strange_files(folder: Path) -> None:
     """What `refuse_no_model` asks of each file, for calls that load no weights. Raises `UntrustedDataError`."""
-    folder = expanded(str(model), UntrustedDataError)
-    if folder.is_dir():
-        _refuse_strange_files(folder)
-        _refuse_named_files(folder)
+    _refuse_strange_files(folder)
+    _refuse_named_files(folder)
 
 
 def _refuse_strange_files(folder: Path) -> None:

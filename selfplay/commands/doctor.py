@@ -4,7 +4,7 @@ from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from selfplay.confinement import landlock_version
+from selfplay.confinement.landlock import landlock_version
 from selfplay.repository.cache import default_cache, why_unusable
 from selfplay.repository.network.egress import examine_egress
 from selfplay.sandbox import open_backend

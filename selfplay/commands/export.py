@@ -59,16 +59,11 @@ def run_export(order: ExportOrder) -> Exported:
     for one in found.bugs:
         require(_wanted(one.bug), order.trust)
     with bounded_time(order.runs), new_folder(order.out) as folder:
-        return confined_reading(order.runs, lambda: _written(order, found, folder), folder)
-
-
-def _written(order: ExportOrder, found: Collected, folder: Path) -> Exported:
-    """Write the dataset into `folder`."""
-    found.leave_out(write_environments(folder, found.bugs))
-    splits = dict(_splits(found, order.train))
-    sums = dataset.write(order.form, folder, splits, found, order.statement, order.parquet)
-    write_manifest(folder, sums)
-    size = sum(path.stat().st_size for name in splits for path in folder.glob(f"{name}.*"))
+        found.leave_out(confined_reading(order.runs, lambda: write_environments(folder, found.bugs), folder))
+        splits = dict(_splits(found, order.train))
+        sums = dataset.write(order.form, folder, splits, found, order.statement, order.parquet)
+        write_manifest(folder, sums)
+        size = sum(path.stat().st_size for name in splits for path in folder.glob(f"{name}.*"))
     return Exported({name: len(bugs) for name, bugs in splits.items()}, found.damaged, found.left_out, size)
 
 

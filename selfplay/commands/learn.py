@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any, Protocol, cast
 
 from selfplay.agent.chat_format import ChatFormat
-from selfplay.artifact.model_folders import load_model, model_settings
+from selfplay.artifact.hub_models import model_folder
+from selfplay.artifact.model_folders import model_settings
 from selfplay.artifact.reading import UntrustedDataError
 from selfplay.commands.credit import CreditOrder, credited_runs, damages
 from selfplay.commands.result_folder import finished, whole_folder
@@ -27,7 +28,6 @@ from selfplay.update.batch.figures import UpdateFigures
 from selfplay.update.batch.summary import require_gradient
 from selfplay.update.errors import LearningError
 from selfplay.update.recipe import Recipe
-from selfplay.user_paths import expanded
 
 SUMMARY = "learn.json"
 AGAIN = "The same command makes the update again."
@@ -99,7 +99,7 @@ def learn(order: LearnOrder, watcher: LearnWatcher) -> LearnSummary:
 def vocabulary_of(model: str) -> int:
     """The size of a model's vocabulary from its settings, which are fetched for a hub model. Raises `LearningError`."""
     try:
-        settings = _settings_of(model)
+        settings = model_settings(model_folder(model, weights=False))
         return int(settings["vocab_size"] if "vocab_size" in settings else settings["text_config"]["vocab_size"])
     except (OSError, UntrustedDataError, ValueError, KeyError, TypeError) as error:
         raise LearningError(
@@ -109,15 +109,8 @@ def vocabulary_of(model: str) -> int:
 
 def _context_of(model: str) -> int:
     """The model's context in tokens from its settings, which `vocabulary_of` has checked."""
-    said = _settings_of(model).get("max_position_embeddings")
+    said = model_settings(model_folder(model, weights=False)).get("max_position_embeddings")
     return said if isinstance(said, int) and said > 0 else sys.maxsize
-
-
-def _settings_of(model: str) -> dict[str, Any]:
-    folder = expanded(model, LearningError)
-    if folder.is_dir():
-        return model_settings(folder)
-    return dict(load_model(imported("transformers", "transformers").AutoConfig.from_pretrained, model).to_dict())
 
 
 def _chat(model: str) -> Callable[[], ChatFormat]:

@@ -18,7 +18,7 @@ from typing import TypeVar
 
 from selfplay.confinement import confined
 from selfplay.curriculum.records import CurriculumError
-from selfplay.curriculum.trust import BASE_MIB, is_own, state_folder, times
+from selfplay.curriculum.trust import BASE_MIB, hold_key, is_own, state_folder, times
 from selfplay.curriculum.untrusted_sqlite import DATABASE, LARGER
 from selfplay.sandbox.owners import marked
 
@@ -41,19 +41,20 @@ class _Late(BaseException):
 
 
 def bounded_reading(runs: Sequence[Path], read: Callable[[], T]) -> T:
-    """The value of `read`, which can open these runs and no other folder (`confined`), and is limited in what it may
-    allocate and in core seconds, unless this user made them all. For commands that only read and end; what was given up
+    """The value of `read`, which can open these runs and no other folder (`confined`), and, unless this user made them
+    all, is limited in what it may allocate and in core seconds. For commands that only read and end; what was given up
     may go on until then. Raises `CurriculumError` where more is needed, and what `read` raises."""
     with bounded_memory(runs), bounded_time(runs):
         return confined_reading(runs, read)
 
 
 def confined_reading(runs: Sequence[Path], read: Callable[[], T], out: Path | None = None) -> T:
-    """The part of `bounded_reading` that is of what is opened. `out`: the folder it may write into."""
-    if _all_own(runs):
-        return read()
+    """The part of `bounded_reading` that is of what is opened, also of runs that this user made. `out`: the folder it
+    may write into."""
+    known = (state_folder() / "runs", state_folder() / "allowed")
+    hold_key()
     with tempfile.TemporaryDirectory(prefix=marked()) as scratch:
-        return confined(read, [*map(_run_of, runs), state_folder()], [Path(scratch), *([out] if out else [])])
+        return confined(read, [*map(_run_of, runs), *known], [Path(scratch), *([out] if out else [])])
 
 
 def _run_of(path: Path) -> Path:

@@ -23,6 +23,7 @@ from typing import IO
 import platformdirs
 
 from selfplay.artifact.reading import MIB, UntrustedDataError, read_named
+from selfplay.curriculum.made_at import made_at
 from selfplay.curriculum.records import CurriculumError
 from selfplay.plain_text import encode
 
@@ -142,8 +143,8 @@ def remember_run(folder: Path) -> None:
 
 
 def is_own(folder: Path) -> bool:
-    """Whether this user made a run in this folder, by device and inode. It lifts bounds on size and spares a sentence:
-    a folder that took the place of a deleted one could claim it, and would gain nothing else."""
+    """Whether this user made a run in this folder (`_identity`). It lifts bounds on size, spares a sentence, and lets
+    `curriculum` go on in it."""
     try:
         return _note("runs", _identity(folder)).is_file()
     except OSError:
@@ -172,8 +173,10 @@ def sealed(stream: IO[bytes], said: str) -> bool:
 
 
 def _identity(folder: Path) -> str:
+    """Device and inode, and the time at which the folder was made, which no program sets: the number of a folder that
+    was deleted is soon another's. Where a file system does not know it, as NFS, the two must do."""
     status = folder.stat()
-    return f"{status.st_dev:x}-{status.st_ino:x}"
+    return f"{status.st_dev:x}-{status.st_ino:x}-{made_at(folder):x}"
 
 
 def _note(kind: str, name: str) -> Path:
@@ -187,6 +190,11 @@ def _write(note: Path) -> bool:
     except OSError:
         return False
     return True
+
+
+def hold_key() -> None:
+    """Keep the user's key in memory, for what will not be able to read it (`confinement`)."""
+    _HELD[state_folder()] = _key()
 
 
 def _key() -> bytes:
@@ -203,5 +211,9 @@ def _key() -> bytes:
             fresh.unlink()
         key = read_named(path, 1024)
     except (OSError, UntrustedDataError):
-        return b""
+        return _HELD.get(path.parent, b"")
     return key if len(key) >= 32 else b""
+
+
+_HELD: dict[Path, bytes] = {}
+"""State folder -> its key."""

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from selfplay.agent.model import ModelError
+from selfplay.artifact.hub_models import model_folder
 from selfplay.artifact.model_folders import load_model, refuse_strange_files
 from selfplay.plain_text import well_formed
 from selfplay.version import DISTRIBUTION
@@ -76,9 +77,10 @@ def load_tokenizer(model: str) -> HfTokenizer:
         raise ModelError(f"{model}: no tokenizer can be loaded: there is no such folder", WHERE_MODELS_ARE)
     transformers.utils.logging.disable_progress_bar()
     with _told(f"{model}: no tokenizer can be loaded", WHERE_MODELS_ARE):
-        refuse_strange_files(model)
-        tokenizer = load_model(transformers.AutoTokenizer.from_pretrained, model)
-        found = HfTokenizer(tokenizer, model, _generation_ends(transformers, model))
+        folder = model_folder(model, weights=False)
+        refuse_strange_files(folder)
+        tokenizer = load_model(transformers.AutoTokenizer.from_pretrained, folder)
+        found = HfTokenizer(tokenizer, model, _generation_ends(transformers, folder))
     return found
 
 
@@ -98,11 +100,11 @@ def _said(error: BaseException) -> str:
     return " ".join(f"{type(error).__name__}: {error}".split())[:300]
 
 
-def _generation_ends(transformers: Any, model: str) -> list[int]:
+def _generation_ends(transformers: Any, folder: Path) -> list[int]:
     """The ids that end generation in the model's own settings; empty if there are no settings."""
-    if Path(model).is_dir() and not Path(model, "generation_config.json").is_file():
+    if not Path(folder, "generation_config.json").is_file():
         return []
-    ends = load_model(transformers.GenerationConfig.from_pretrained, model).eos_token_id
+    ends = load_model(transformers.GenerationConfig.from_pretrained, folder).eos_token_id
     return [] if ends is None else [ends] if isinstance(ends, int) else list(ends)
 
 

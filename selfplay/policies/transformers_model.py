@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from selfplay.agent.model import ModelError, Sample, Sampling, TokenModel
+from selfplay.artifact.hub_models import model_folder
 from selfplay.artifact.model_folders import load_model, refuse_no_model
 from selfplay.policies.option_types import Count, Times
 from selfplay.policies.rendezvous import TRAINER, Fact, Rendezvous, shapes_of
@@ -72,8 +73,9 @@ class TransformersModel:
         torch.set_num_threads(options.threads or max(1, (os.cpu_count() or 2) - 1))
         device = options.device or ("cuda" if torch.cuda.is_available() else "cpu")
         try:
-            refuse_no_model(path)
-            loaded = load_model(transformers.AutoModelForCausalLM.from_pretrained, path, dtype=options.dtype)
+            folder = model_folder(path, weights=True)
+            refuse_no_model(folder)
+            loaded = load_model(transformers.AutoModelForCausalLM.from_pretrained, folder, dtype=options.dtype)
             model = loaded.to(device).eval()
         except Exception as error:  # a folder of others makes the library raise anything
             raise ModelError(

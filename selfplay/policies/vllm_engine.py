@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from selfplay.agent.model import ModelError, Sample, Sampling, TokenModel
+from selfplay.artifact.hub_models import model_folder
 from selfplay.artifact.model_folders import refuse_no_model
 from selfplay.policies.kill_with_parent import KillWithParent, children
 from selfplay.policies.rendezvous import TRAINER, Fact, Rendezvous, shapes_of
@@ -63,33 +64,14 @@ class VllmModel:
         from vllm.v1.engine.async_llm import AsyncLLM
 
         no_seeds = why_no_seeds()
-        on_cpu = bool(no_seeds)
-        arguments = vllm.AsyncEngineArgs(
-            model=path,
-            dtype=options.dtype,
-            max_model_len=options.context,
-            tensor_parallel_size=options.tensor_parallel,
-            enforce_eager=on_cpu if options.eager is None else options.eager,
-            seed=options.engine_seed,
-            max_num_seqs=options.most_sequences,
-            max_num_batched_tokens=options.chunk,
-            enable_prefix_caching=True,
-            logprobs_mode="processed_logprobs",
-            generation_config="vllm",
-            enable_log_requests=False,
-            disable_log_stats=True,
-            use_tqdm_on_load=False,
-            worker_extension_cls="selfplay.policies.vllm_receiver.WeightReceiver",
-            **({} if on_cpu else {"gpu_memory_utilization": options.memory}),
-            **lora_arguments(options.lora_rank),
-        )
         before = children()
         try:
-            refuse_no_model(path)
-            engine = AsyncLLM.from_engine_args(arguments)
+            folder = model_folder(path, weights=True)
+            refuse_no_model(folder)
+            engine = AsyncLLM.from_engine_args(_arguments(vllm, folder, options, on_cpu=bool(no_seeds)))
         except Exception as error:  # pydantic's, transformers', the engine process's
             raise ModelError(f"vLLM cannot load {path}: {str(error)[:400]}", "Is it a model's folder?") from error
-        wanted = shapes(_folder(engine.model_config.model))
+        wanted = shapes(folder)
         model = cls(engine, f"vllm:{path}", engine.model_config.max_model_len, wanted, no_seeds, options.lora_rank > 0)
         model._kill_with_parent = KillWithParent(children() - before)
         await engine.update_weight_version("0")
@@ -210,9 +192,23 @@ class VllmModel:
         self._engine.shutdown = lambda: None  # at exit it would shut down again and print an error
 
 
-def _folder(model: str) -> Path:
-    """The folder of the loaded model; for a hub name, the one that vLLM downloaded it to."""
-    if Path(model).is_dir():
-        return Path(model)
-    hub = imported("huggingface_hub", "vllm")
-    return Path(hub.snapshot_download(model, local_files_only=True))
+def _arguments(vllm: Any, folder: Path, options: VllmOptions, on_cpu: bool) -> Any:
+    return vllm.AsyncEngineArgs(
+        model=str(folder),
+        dtype=options.dtype,
+        max_model_len=options.context,
+        tensor_parallel_size=options.tensor_parallel,
+        enforce_eager=on_cpu if options.eager is None else options.eager,
+        seed=options.engine_seed,
+        max_num_seqs=options.most_sequences,
+        max_num_batched_tokens=options.chunk,
+        enable_prefix_caching=True,
+        logprobs_mode="processed_logprobs",
+        generation_config="vllm",
+        enable_log_requests=False,
+        disable_log_stats=True,
+        use_tqdm_on_load=False,
+        worker_extension_cls="selfplay.policies.vllm_receiver.WeightReceiver",
+        **({} if on_cpu else {"gpu_memory_utilization": options.memory}),
+        **lora_arguments(options.lora_rank),
+    )

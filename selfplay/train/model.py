@@ -18,6 +18,7 @@ from torch.autograd.graph import save_on_cpu
 from torch.distributed.fsdp import FSDPModule, MixedPrecisionPolicy, fully_shard
 from transformers import AutoModelForCausalLM
 
+from selfplay.artifact.hub_models import model_folder
 from selfplay.artifact.model_folders import load_model, refuse_no_model
 from selfplay.train import lora
 from selfplay.train.activations import forget_activations
@@ -141,9 +142,10 @@ def _loaded(path: str | Path, options: ModelOptions) -> Any:
     if not torch.cuda.is_available():
         map_large_blocks()
     try:
-        refuse_no_model(path)
+        folder = model_folder(path, weights=True)
+        refuse_no_model(folder)
         load = AutoModelForCausalLM.from_pretrained
-        return load_model(load, path, dtype=torch.float32, attn_implementation=how)
+        return load_model(load, folder, dtype=torch.float32, attn_implementation=how)
     except Exception as error:  # a folder of others makes the library raise anything
         raise TrainError(
             f"{path} cannot be loaded: {str(error)[:400]}", "Name the folder of a causal model."

@@ -9,6 +9,7 @@ from torch import Tensor
 from torch.distributed.tensor import DTensor
 from transformers import AutoConfig, AutoTokenizer
 
+from selfplay.artifact.hub_models import model_folder
 from selfplay.artifact.model_folders import load_model
 from selfplay.artifact.reading import UntrustedDataError, refuse_strange_below
 from selfplay.train import lora
@@ -73,7 +74,7 @@ def write_model(scorer: Scorer, folder: Path, source: str | Path, dtype: torch.d
     except SafetensorError as error:
         raise OSError(str(error)) from error
     if first:
-        load_model(AutoTokenizer.from_pretrained, source).save_pretrained(made)
+        load_model(AutoTokenizer.from_pretrained, model_folder(source, weights=False)).save_pretrained(made)
         for path in sorted(made.iterdir(), key=lambda path: path.name == "config.json"):
             path.replace(folder / path.name)
         made.rmdir()
@@ -84,7 +85,7 @@ def written_dtype(source: str | Path, precision: Precision) -> torch.dtype:
     its source's dtype."""
     if precision == "fp32":
         return torch.float32
-    own = load_model(AutoConfig.from_pretrained, source).dtype
+    own = load_model(AutoConfig.from_pretrained, model_folder(source, weights=False)).dtype
     return getattr(torch, str(own or torch.bfloat16).removeprefix("torch."))
 
 

@@ -19,7 +19,7 @@ from selfplay.artifact.model_folders import (
     refuse_strange_files,
 )
 from selfplay.artifact.reading import UntrustedDataError
-from selfplay.confinement import landlock_version
+from selfplay.confinement.landlock import landlock_version
 
 
 @pytest.mark.parametrize(
@@ -46,10 +46,6 @@ def test_what_is_not_read_as_a_model(files: dict[str, str], why: str, tmp_path: 
         refuse_no_model(tmp_path)
 
 
-def test_a_hubs_name_is_left_to_the_library() -> None:
-    refuse_no_model("some/model")
-
-
 def test_numbers_that_json_lacks_become_zero_and_texts_stay(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text('{"vocab_size": 9, "limit": Infinity, "said": "to Infinity"}')
     assert model_settings(tmp_path) == {"vocab_size": 9, "limit": 0, "said": "to Infinity"}
@@ -69,12 +65,11 @@ def test_only_load_model_loads() -> None:
     assert seen > 8
 
 
-def test_nothing_of_a_folder_runs_or_is_fetched_and_a_hubs_model_is_the_librarys(tmp_path: Path) -> None:
+def test_nothing_of_a_folder_runs_or_is_fetched(tmp_path: Path) -> None:
     def given(model: str | Path, **options: object) -> object:
         return options
 
     assert load_model(given, tmp_path, dtype=1) == {"trust_remote_code": False, "local_files_only": True, "dtype": 1}
-    assert load_model(given, "some/model") == {"trust_remote_code": False}
 
 
 @pytest.mark.skipif(not landlock_version(), reason="this kernel has no Landlock: doctor says so")

@@ -81,6 +81,21 @@ def test_a_run_is_its_makers_in_its_place_alone(tmp_path: Path) -> None:
         assert not is_own(tmp_path / "copy")  # going on with it does not make it the user's
 
 
+def test_a_folder_in_the_place_of_a_deleted_run_is_nobodys(tmp_path: Path) -> None:
+    """It often has the same inode: with device and inode alone a colleague's run, unpacked after one's own was deleted,
+    was one's own."""
+    mine, theirs = tmp_path / "mine", tmp_path / "theirs"
+    for _ in range(20):
+        with open_curriculum(mine):
+            known = mine.stat().st_ino
+        shutil.rmtree(mine)
+        theirs.mkdir(parents=True)
+        assert not is_own(theirs)
+        if theirs.stat().st_ino == known:
+            break
+        theirs.rmdir()
+
+
 def test_bounds_are_lifted_by_the_user_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     assert times() == 1
     for said, wanted in (("1000", 5), ("10", 1), ("-5", 1), ("much", 1), ("9" * 30, 1)):

@@ -1,6 +1,7 @@
 """Runs that strangers made, and pools that meet: what travels is what the bugs were made on, under names that hold."""
 
 import os
+import shutil
 import subprocess
 from collections.abc import Callable
 from dataclasses import replace
@@ -14,6 +15,8 @@ from selfplay.artifact.reading import UntrustedDataError
 from selfplay.commands.export import ExportOrder, run_export
 from selfplay.curriculum import CurriculumError
 from selfplay.curriculum.trust import NotTrusted, Wish, allow
+from selfplay.export import sidecar_files
+from selfplay.export.formats import Form
 from selfplay.export.trees import pack
 
 ARTIFACT = hand_made.artifact("python")
@@ -23,6 +26,16 @@ ORIGINAL = hand_made.original("python")
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
     return pools.pool(tmp_path / "run", ORIGINAL, pools.numbered(ARTIFACT, 2))
+
+
+@pytest.mark.parametrize("form", ["r2e", "harbor"])
+def test_a_strangers_run_of_many_bugs_is_exported_with_several_processes(
+    form: Form, run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sidecar_files, "MANY", 1)
+    run.rename(tmp_path / "moved")  # a copy would be as foreign
+    shutil.copytree(tmp_path / "moved", run)
+    assert run_export(ExportOrder((run,), tmp_path / "out", form)).splits == {"train": 2}
 
 
 def huge(original: Path) -> None:

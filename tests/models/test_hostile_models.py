@@ -11,7 +11,7 @@ from models.update.conftest import tiny_folder
 
 from selfplay import confinement
 from selfplay.agent.model import ModelError
-from selfplay.confinement import landlock_version
+from selfplay.confinement.landlock import landlock_version
 from selfplay.policies.tokenizer import load_tokenizer
 from selfplay.policies.transformers_model import TransformersModel
 from selfplay.train.errors import TrainError

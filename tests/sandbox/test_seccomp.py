@@ -1,34 +1,16 @@
-"""The filter's programs, run by an interpreter of classic BPF: the only way to test another machine's here."""
-
-import ctypes
-import ctypes.util
-import struct
+"""The filter's programs."""
 
 import pytest
+from filter_programs import ALLOW, AUDIT, KILLED, answer, libseccomp_numbers
 
 from selfplay.sandbox import system_calls
 from selfplay.sandbox.seccomp import program
 
-ALLOW, PRETENDED, EPERM, ENOMEM, ENOSYS, EAFNOSUPPORT, KILLED = "allow", 0, 1, 12, 38, 97, "killed"
-AUDIT = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
+PRETENDED, EPERM, ENOMEM, ENOSYS, EAFNOSUPPORT = 0, 1, 12, 38, 97
 
 
 def decide(machine: str, number: int, *arguments: int, audit: int | None = None) -> str | int:
-    """What the kernel would do with this system call: `allow`, `killed` or an errno."""
-    padded = (*arguments, *[0] * (6 - len(arguments)))
-    data = struct.pack("<iIQ6Q", number, audit or AUDIT[machine], 0, *padded)
-    instructions = list(struct.iter_unpack("<HBBI", program(machine)))
-    accumulator, place = 0, 0
-    while True:
-        code, if_true, if_false, value = instructions[place]
-        place += 1
-        if code == 0x20:
-            accumulator = struct.unpack_from("<I", data, value)[0]
-        elif code == 0x06:
-            return {0x7FFF0000: ALLOW, 0x80000000: KILLED}.get(value, value & 0xFFFF)
-        else:
-            holds = {0x15: accumulator == value, 0x35: accumulator >= value, 0x45: bool(accumulator & value)}[code]
-            place += if_true if holds else if_false
+    return answer(program(machine), audit or AUDIT[machine], number, *arguments)
 
 
 # From the kernel's own tables (arch/x86/entry/syscalls/syscall_64.tbl, include/uapi/asm-generic/unistd.h).
@@ -128,15 +110,9 @@ def test_other_tables_of_numbers() -> None:
 
 @pytest.mark.parametrize("machine", system_calls.MACHINES)
 def test_every_number_is_the_one_libseccomp_has(machine: str) -> None:
-    """libseccomp knows both machines' numbers wherever it runs; below zero: not a call there, or newer than itself."""
-    name = ctypes.util.find_library("seccomp")
-    if name is None:
-        pytest.skip("no libseccomp here (Debian: libseccomp2)")
-    resolve = ctypes.CDLL(name).seccomp_syscall_resolve_name_arch
-    resolve.argtypes, resolve.restype = [ctypes.c_uint32, ctypes.c_char_p], ctypes.c_int
     tables = (system_calls.INSPECTED, system_calls.DENIED)
     names = [line.split()[0] for table in tables for line in table.split("\n") if line]
-    theirs = {name: resolve(AUDIT[machine], name.encode()) for name in names}
+    theirs = libseccomp_numbers(machine, names)
     for name, number in {"open_tree_attr": 467, "statmount": 457, "listmount": 458}.items():  # scripts/syscall.tbl
         if theirs[name] == -1:  # of Linux 6.15 and 6.8, newer than this libseccomp
             theirs[name] = number

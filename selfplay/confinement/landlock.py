@@ -1,27 +1,18 @@
-"""A call that can open a few folders and nothing else of this machine, for what reads strangers' files by path.
+"""Takes from a thread the right to open anything but what lies beneath a few folders (Linux's Landlock)."""
 
-SQLite, and whatever loads a model, open files that the file before them names. Each name that is known is refused where
-it is read; this is for those that are not. Linux's Landlock takes rights from one thread, for good, so the call has a
-thread of its own; what it raises is raised here. It is the second line: without a kernel that has it (5.13 or later,
-not switched off), the call is made as it is, and `selfplay doctor` says so. The three system calls are made by ctypes:
-the bindings that the index has are young, and this is no place for a stranger's package.
-"""
-
-import contextvars
 import ctypes
 import os
 import stat
 import sys
-import threading
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future
+from collections.abc import Iterator, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import Final
 
-T = TypeVar("T")
 CREATE_RULESET, ADD_RULE, RESTRICT_SELF, NO_NEW_PRIVS = 444, 445, 446, 38
 VERSION, PATH_BENEATH = 1, 1
+OURS = Path(__file__).parents[1]
+"""This package."""
 EXECUTE, WRITE_FILE, READ_FILE, READ_DIR, TRUNCATE, IOCTL = (1 << bit for bit in (0, 1, 2, 3, 14, 15))
 READING: Final = EXECUTE | READ_FILE | READ_DIR
 OF_FILES: Final = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL
@@ -46,49 +37,21 @@ class _PathBeneath(ctypes.Structure):
     _fields_ = (("allowed", ctypes.c_uint64), ("parent", ctypes.c_int32))
 
 
-_SCRATCH: contextvars.ContextVar[Path | None] = contextvars.ContextVar("scratch", default=None)
-
-
-def scratch() -> Path | None:
-    """The folder for temporary files of the confined call that this is part of; None: the system's own."""
-    return _SCRATCH.get()
-
-
 @cache
 def landlock_version() -> int:
     """The version of Landlock that the kernel has; 0 for none."""
     return max(0, _system_call(CREATE_RULESET, None, ctypes.c_size_t(0), VERSION))
 
 
-def confined(call: Callable[[], T], read: Sequence[Path], write: Sequence[Path] = ()) -> T:
-    """The value of `call`, which can read what lies in `read` and in Python's own folders, write in `write` alone and
-    reach no network. Its `scratch` is the first of these. Raises what it raises, and `OSError` if the kernel refuses.
-    """
-    if not landlock_version():
-        return call()
-    done: Future[T] = Future()
-    context = contextvars.copy_context()
-    context.run(_SCRATCH.set, next(iter(write), None))
-    threading.Thread(target=context.run, args=(_answer, done, call, read, write), daemon=True).start()
-    return done.result()
-
-
-def _answer(done: Future[T], call: Callable[[], T], read: Sequence[Path], write: Sequence[Path]) -> None:
-    try:
-        _confine_thread([*_own(), *read], write)
-        done.set_result(call())
-    except BaseException as error:  # also an exit and an interrupt: they belong to whoever waits
-        done.set_exception(error)
-
-
-def _confine_thread(read: Sequence[Path], write: Sequence[Path]) -> None:
-    """Leave this thread, and those that it starts, these rights. It cannot be undone."""
+def leave_folders(read: Sequence[Path], write: Sequence[Path]) -> None:
+    """Leave this thread, and those that it starts, what lies in these folders and in Python's own. It cannot be
+    undone. Raises `OSError` if the kernel refuses."""
     version = landlock_version()
     every = (1 << KNOWN.get(version, max(KNOWN.values()))) - 1
     size = 8 if version < 4 else 16
     rules = _ruleset(_Ruleset(every, NETWORK, 0), size)
     try:
-        for path in read:
+        for path in (*_own(), *read):
             _allow(rules, path, READING & every)
         for path in write:
             _allow(rules, path, every)
@@ -103,8 +66,8 @@ def _own() -> Iterator[Path]:
     """What Python itself reads: its installation, its packages, ours."""
     yield from map(Path, (*SYSTEM, sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix))
     yield from (path for path in map(Path, sys.path) if path.is_absolute())
-    yield Path(__file__).parent
-    yield from (path for path in Path(__file__).parent.iterdir() if path.is_symlink())  # in a checkout of ours
+    yield OURS
+    yield from (path for path in OURS.iterdir() if path.is_symlink())  # in a checkout of ours
 
 
 def _allow(rules: int, path: Path, rights: int) -> None:
