@@ -31,6 +31,7 @@ from selfplay.repository.disk import VARIABLE
 from selfplay.repository.errors import RepositoryError
 from selfplay.rollout.players import Player, player_named
 from selfplay.sandbox import Backend
+from selfplay.sandbox.retry import LimitMet
 from selfplay.user_paths import home
 
 log = logging.getLogger(__name__)
@@ -109,7 +110,7 @@ class Ends:
         if isinstance(error, sqlite3.Error | CurriculumError) and not isinstance(error, OtherSettings):
             raise error
         self.say(f"{order.source} is skipped: {record_failure(self.pool, order.source, error)}")
-        self.row = 0 if isinstance(error, RepositoryError | OtherSettings) else self.row + 1
+        self.row = 0 if isinstance(error, RepositoryError | OtherSettings | LimitMet) else self.row + 1
         if self.row == IN_A_ROW:
             raise error
 

@@ -11,10 +11,9 @@ from pathlib import Path
 from selfplay.sandbox import messages
 from selfplay.sandbox.launcher import AGENT_FD, FIXED, SECCOMP_FD, SHELF
 from selfplay.sandbox.programs import Programs, python_folders
-from selfplay.sandbox.protocol import WORKDIR, Limits, SandboxError, World
+from selfplay.sandbox.protocol import SYSTEM_PATH, WORKDIR, Limits, SandboxError, World
 
 HOME = "/home/sandbox"
-PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 ROOTS = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
 BOUND = ("/etc/alternatives", "/etc/ssl/certs", "/etc/pki/tls/certs", "/etc/pki/ca-trust/extracted")
 COPIED = (
@@ -86,7 +85,7 @@ def sources(world: World) -> dict[str, str]:
 
 def environment(world: World) -> dict[str, str]:
     """The world's environment, plus the three variables that every program needs."""
-    return {"PATH": PATH, "HOME": HOME, "LANG": "C.UTF-8", **world.env}
+    return {"PATH": SYSTEM_PATH, "HOME": HOME, "LANG": "C.UTF-8", **world.env}
 
 
 def agent_settings(limits: Limits, groups: int, descriptors: int, rest_seconds: float) -> str:

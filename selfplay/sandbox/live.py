@@ -91,6 +91,10 @@ class LiveSandbox:
         answer = self._ask(request, seconds, most, (b"done", b"errno"))
         if answer[0] == b"errno":
             raise SandboxError(f"the sandbox cannot run a command: {os.fsdecode(answer[2])}")
+        return self._finished(answer)
+
+    def _finished(self, answer: list[bytes]) -> Completed:
+        """What the agent says of a command that has ended, with what the kernel says of its death."""
         code, timed_out, truncated, seconds, cpu_seconds = messages.DONE.unpack(answer[1])
         self._spent(cpu_seconds)
         done = Completed(code, answer[2], answer[3], timed_out, truncated, seconds, cpu_seconds)
@@ -102,7 +106,7 @@ class LiveSandbox:
     def stream(
         self, command: str | Sequence[str], *, timeout: float, env: Mapping[str, str] | None = None
     ) -> Iterator[IO[bytes]]:
-        """Run `command` and read its whole stdout, of any length, while it runs."""
+        """Run `command`, a program of ours, and read its whole stdout, of any length, while it runs."""
         settings = messages.RUN.pack(timeout, self._limits.output_bytes, False)
         parts = agent_requests.command(command, {**self._env, **(env or {})}, WORKDIR)
         request = messages.WAKE + messages.pack([b"stream", *parts, b"", settings])
@@ -118,7 +122,7 @@ class LiveSandbox:
             self._begins()
             self._flowing = True
             try:
-                with reading(os.fsdecode(parts[0]).split("\0"), request, exchange, self._spent) as stream:
+                with reading(os.fsdecode(parts[0]).split("\0"), request, exchange, self._finished) as stream:
                     yield stream
             finally:
                 self._flowing = False

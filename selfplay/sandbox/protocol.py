@@ -17,6 +17,7 @@ from selfplay.errors import SelfplayError
 MIB = 1024 * 1024
 BYTES_PER_FILE = PAGE = 4096
 SHARE_OF_SOCKETS = 8
+SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 KILLED = (-signal.SIGKILL, 128 + signal.SIGKILL)
 """The exit code of a killed process, and of a shell whose last command was killed."""
 LEAST = {"memory_bytes": 8 * MIB, "disk_bytes": 256 * 1024, "processes": 1, "cpus": 0.01, "output_bytes": 1}
@@ -125,11 +126,11 @@ class World:
     @property
     def own_env(self) -> dict[str, str]:
         """Changes to the environment for our own programs: they are found only in the sandbox's own folders, never in
-        the tree or below a mount, which a repository's build may have filled."""
-        theirs = (f"{WORKDIR}/", *(f"{mount.target}/" for mount in self.mounts))
+        the tree, below a mount or in a folder of this world, which a repository's build may have filled."""
+        theirs = tuple(f"{one}/" for one in (WORKDIR, *self.folders, *(mount.target for mount in self.mounts)))
         folders = self.env.get("PATH", "").split(":")
         own = [one for one in folders if one.startswith("/") and not f"{one}/".startswith(theirs)]
-        return {"PATH": ":".join(own)} if own else {}
+        return {"PATH": ":".join(own) or SYSTEM_PATH} if "PATH" in self.env else {}
 
 
 @dataclass(frozen=True)

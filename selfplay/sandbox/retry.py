@@ -23,6 +23,10 @@ class StillLost(SelfplayError):
     """The work lost its sandbox each time that it was tried."""
 
 
+class LimitMet(StillLost):
+    """The work met a limit of its sandbox whenever it was tried: its own fault, not the machine's."""
+
+
 def pause_after(row: int) -> float:
     """Seconds to wait after that many losses in a row."""
     return float(min(LONGEST_PAUSE, PAUSE * 2 ** (row - 2))) if row > 1 else 0.0
@@ -31,7 +35,7 @@ def pause_after(row: int) -> float:
 def again(work: Callable[[], T], played_again: Callable[[SelfplayError], None] = lambda error: None) -> T:
     """The result of the work, repeated while its sandbox is lost. Blocks, including pauses.
 
-    Raises `StillLost` after `LOST_SANDBOXES` losses, or after `LIMITS` hits of a sandbox limit."""
+    Raises `StillLost` after `LOST_SANDBOXES` losses, `LimitMet` after `LIMITS` hits of a sandbox limit."""
     limits = 0
     for row in range(1, LOST_SANDBOXES + 1):
         try:
@@ -40,7 +44,7 @@ def again(work: Callable[[], T], played_again: Callable[[SelfplayError], None] =
             last = lost
         limits += last.cause is Cause.LIMIT
         if limits >= LIMITS:
-            raise StillLost(f"a sandbox met its limits {count(limits, 'time')}: {last.message}", last.hint) from last
+            raise LimitMet(f"a sandbox met its limits {count(limits, 'time')}: {last.message}", last.hint) from last
         if row < LOST_SANDBOXES:
             played_again(last)
             time.sleep(pause_after(row))

@@ -51,6 +51,7 @@ PR_SET_SECCOMP = 22
 OTHERS_OPENS = (1024, 1026)  # F_SETLEASE and F_NOTIFY, of fcntl
 MAP_HUGETLB, MFD_HUGETLB, SHM_HUGETLB = 0x40000, 4, 0o4000
 SOL_SOCKET = 1
+PASS_PROCESS = (76,)  # SO_PASSPIDFD: its first message would bring the same
 SOCKET_PROGRAMS = (26, 50, 51, 52)  # SO_ATTACH_FILTER, SO_ATTACH_BPF, SO_ATTACH_REUSEPORT_CBPF and _EBPF
 RECEIVE_BUFFER = (8, 33)  # SO_RCVBUF and SO_RCVBUFFORCE
 PROCESS_OF_PEER = (77,)  # SO_PEERPIDFD: of a build's socket it would be the supervisor
@@ -83,7 +84,7 @@ RULES = {
     "ioctl": ArgumentRule(1, never=TERMINAL_INPUT),
     "fcntl": ArgumentRule(1, never=OTHERS_OPENS),
     "setrlimit": ArgumentRule(0, never=(RLIMIT_CORE,), error=0),
-    "setsockopt": ArgumentRule(2, never=SOCKET_PROGRAMS, level=SOL_SOCKET, ignored=RECEIVE_BUFFER),
+    "setsockopt": ArgumentRule(2, never=(*SOCKET_PROGRAMS, *PASS_PROCESS), level=SOL_SOCKET, ignored=RECEIVE_BUFFER),
     "getsockopt": ArgumentRule(2, never=PROCESS_OF_PEER, level=SOL_SOCKET, error=errno.ENOPROTOOPT),
     "clone": ArgumentRule(0, no_bit_of=NAMESPACE_FLAGS),
     "mmap": ArgumentRule(3, no_bit_of=MAP_HUGETLB, error=errno.ENOMEM),

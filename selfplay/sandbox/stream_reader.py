@@ -9,23 +9,25 @@ from contextlib import contextmanager, suppress
 from typing import IO, TYPE_CHECKING
 
 from selfplay.sandbox import messages
-from selfplay.sandbox.protocol import SandboxError
+from selfplay.sandbox.kill_detection import unless_killed
+from selfplay.sandbox.protocol import Completed, SandboxError
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
 SHOWN = 2000
 Exchange = Callable[[bytes], list[bytes]]
+Ended = Callable[[list[bytes]], Completed]
 
 
 @contextmanager
-def reading(argv: list[str], request: bytes, exchange: Exchange, spent: Callable[[float], None]) -> Iterator[IO[bytes]]:
-    """The output of the command that `request` starts; the command is killed if the context ends before its output.
+def reading(argv: list[str], request: bytes, exchange: Exchange, ended: Ended) -> Iterator[IO[bytes]]:
+    """The output of the command that `request` starts, one of ours; it is killed if the context ends before its output.
 
-    `exchange` sends bytes to the agent and returns its answer; `spent` is called with the command's cpu seconds when it
-    ends. Raises `SandboxError` at once when the command cannot be run at all.
+    `exchange` sends bytes to the agent and returns its answer; `ended` reads its last one. Raises `SandboxError` at
+    once when the command cannot be run at all, and `ProgramKilled` where somebody else killed it.
     """
-    flow = Inflow(argv, request, exchange, spent)
+    flow = Inflow(argv, request, exchange, ended)
     try:
         with io.BufferedReader(flow, messages.PIECE) as stream:
             yield stream
@@ -39,8 +41,8 @@ def reading(argv: list[str], request: bytes, exchange: Exchange, spent: Callable
 class Inflow(io.RawIOBase):
     """The pieces of one command's output; see `reading`."""
 
-    def __init__(self, argv: list[str], request: bytes, exchange: Exchange, spent: Callable[[float], None]) -> None:
-        self._argv, self._exchange, self._spent = argv, exchange, spent
+    def __init__(self, argv: list[str], request: bytes, exchange: Exchange, ended: Ended) -> None:
+        self._argv, self._exchange, self._ended = argv, exchange, ended
         self._piece = memoryview(b"")
         self._done = self._stopped = False
         self._failure: SandboxError | None = None
@@ -74,9 +76,16 @@ class Inflow(io.RawIOBase):
         self._done = True
         if answer[0] == b"errno":
             raise SandboxError(f"the sandbox cannot run a command: {os.fsdecode(answer[2])}")
-        code, timed_out, _, seconds, cpu_seconds = messages.DONE.unpack(answer[1])
-        self._spent(cpu_seconds)
-        if (code or timed_out) and not self._stopped:
-            how = f"met its time limit after {seconds:.0f} s" if timed_out else f"exited {code}"
-            said = answer[3][-SHOWN:].decode("utf-8", "replace").strip()
-            self._failure = SandboxError(f"{shlex.quote(self._argv[0])} {how}" + (f": {said}" if said else ""))
+        done = self._ended(answer)
+        if (done.exit_code or done.timed_out) and not self._stopped:
+            self._failure = self._failed(done)
+
+    def _failed(self, done: Completed) -> SandboxError:
+        program = shlex.quote(self._argv[0])
+        try:
+            unless_killed(done, program)
+        except SandboxError as killed:
+            return killed
+        how = f"met its time limit after {done.seconds:.0f} s" if done.timed_out else f"exited {done.exit_code}"
+        said = done.stderr[-SHOWN:].decode("utf-8", "replace").strip()
+        return SandboxError(f"{program} {how}" + (f": {said}" if said else ""))

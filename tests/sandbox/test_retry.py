@@ -6,7 +6,7 @@ import pytest
 
 from selfplay.errors import SelfplayError
 from selfplay.sandbox import Cause, SandboxError, SandboxLost, retry
-from selfplay.sandbox.retry import LIMITS, LOST_SANDBOXES, StillLost, again, pause_after
+from selfplay.sandbox.retry import LIMITS, LOST_SANDBOXES, LimitMet, StillLost, again, pause_after
 
 
 @pytest.fixture(autouse=True)
@@ -44,7 +44,7 @@ def fails(error: SandboxError, tries: list[int]) -> Callable[[], None]:
     ("error", "kind", "times"),
     [
         (SandboxLost("died"), StillLost, LOST_SANDBOXES),
-        (SandboxLost("memory", cause=Cause.LIMIT), StillLost, LIMITS),
+        (SandboxLost("memory", cause=Cause.LIMIT), LimitMet, LIMITS),
         (SandboxError("refused"), SandboxError, 1),  # it would refuse again
     ],
 )

@@ -12,6 +12,7 @@ import pytest
 
 from selfplay.sandbox import MIB, Backend, Limits, Sandbox, SandboxError, World
 from selfplay.sandbox.admission import Lease
+from selfplay.sandbox.kill_detection import ProgramKilled
 
 from .attacks import SMALL
 
@@ -58,6 +59,16 @@ def test_an_error_of_the_reader_passes_and_the_sandbox_lives(sandbox: Sandbox) -
     with pytest.raises(ZeroDivisionError), sandbox.stream("yes", timeout=60) as stream:
         stream.read(10)
         raise ZeroDivisionError
+    assert sandbox.run("echo next", timeout=10).stdout == b"next\n"
+
+
+def test_a_program_that_is_killed_while_it_streams_says_nothing(sandbox: Sandbox) -> None:
+    """As one that runs: the kill is nobody's fault inside, and the work is done again."""
+    with (
+        pytest.raises(ProgramKilled, match="bash was killed in its sandbox"),
+        sandbox.stream("kill -9 $$", timeout=9) as stream,
+    ):
+        stream.read()
     assert sandbox.run("echo next", timeout=10).stdout == b"next\n"
 
 

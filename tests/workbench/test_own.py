@@ -5,6 +5,7 @@ from pathlib import Path
 import hand_made
 
 from selfplay.sandbox import Backend, Mount, World
+from selfplay.sandbox.protocol import SYSTEM_PATH
 from selfplay.workbench.applying import apply_diffs, missing_files
 from selfplay.workbench.files import sums
 from selfplay.workbench.own import own_programs
@@ -18,6 +19,9 @@ def test_the_folders_of_mounts_and_of_the_tree_are_not_searched() -> None:
     assert World(mounts=(Mount(Path("/x"), "/env"),), env={"PATH": path}).own_env == {"PATH": "/usr/local/bin:/usr/bin"}
     assert World(env={"PATH": "/environment/bin"}).own_env == {"PATH": "/environment/bin"}
     assert World().own_env == {}  # an image's own
+    built = World(env={"PATH": "/env/bin:/usr/bin"}, folders=("/env",))  # what a build fills
+    assert built.own_env == {"PATH": "/usr/bin"}
+    assert World(env={"PATH": "/env/bin"}, folders=("/env",)).own_env == {"PATH": SYSTEM_PATH}
 
 
 def test_staging_does_not_start_what_a_build_installed(backend: Backend, tmp_path: Path) -> None:

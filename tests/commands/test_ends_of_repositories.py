@@ -1,0 +1,36 @@
+"""Whose fault it is that a repository of a list gave no bugs, and when the list ends."""
+
+from pathlib import Path
+
+import pytest
+
+from selfplay.artifact import ArtifactError
+from selfplay.commands.curricula import IN_A_ROW, Ends
+from selfplay.commands.order import Order
+from selfplay.curriculum import open_curriculum
+from selfplay.repository.errors import RepositoryError
+from selfplay.sandbox import SandboxError
+from selfplay.sandbox.retry import LimitMet, StillLost
+
+
+@pytest.mark.parametrize(
+    ("error", "its_own"),
+    [
+        (RepositoryError("no tests"), True),
+        (LimitMet("a sandbox met its limits 2 times: it opened more than 2048 sockets"), True),
+        (StillLost("8 sandboxes in a row failed: the sandbox died"), False),
+        (SandboxError("no sandbox"), False),
+        (ArtifactError("odd"), False),
+    ],
+)
+def test_only_what_is_not_the_repositorys_own_ends_a_list(error: Exception, its_own: bool, tmp_path: Path) -> None:
+    said: list[str] = []
+    with open_curriculum(tmp_path / "run") as pool:
+        ends = Ends(pool, said.append)
+        for turn in range(1, IN_A_ROW + 1):
+            if turn == IN_A_ROW and not its_own:
+                with pytest.raises(type(error)):
+                    ends.failed(Order(f"source{turn}", tmp_path), error)
+            else:
+                ends.failed(Order(f"source{turn}", tmp_path), error)
+    assert len(said) == IN_A_ROW and all("is skipped" in one for one in said)
