@@ -6,6 +6,8 @@ tmpfs of `Limits.disk_bytes`.
 """
 
 import itertools
+import re
+from functools import cache
 from pathlib import Path
 
 from selfplay.sandbox import messages
@@ -127,11 +129,21 @@ def read_only_system(programs: Programs) -> list[str]:
     for place in python_folders(programs.python_prefix):
         line += ["--ro-bind", f"{FIXED}/python/{place.name}", str(place)]
     line += ["--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys"]
-    if Path(PRESSURE).is_dir():
-        line += ["--size", "4096", "--tmpfs", PRESSURE, "--remount-ro", PRESSURE]
+    for place in (PRESSURE, *mounted_below("/proc/sys")):
+        if Path(place).is_dir():
+            line += ["--size", "4096", "--tmpfs", place, "--remount-ro", place]
     if Path(LOCKS).exists():
         line += ["--ro-bind", "/dev/null", LOCKS]
     return [*line, "--dev", "/dev"]
+
+
+@cache
+def mounted_below(folder: str) -> tuple[str, ...]:
+    """What this machine has mounted there: a folder comes with it. Systemd has an automount among the settings of the
+    kernel, and whoever looks there has the host mount something."""
+    lines = Path("/proc/self/mountinfo").read_text().splitlines()
+    places = {re.sub(r"\\(\d{3})", lambda found: chr(int(found[1], 8)), line.split(" ")[4]) for line in lines}
+    return tuple(sorted(place for place in places if place.startswith(f"{folder}/")))
 
 
 def writable() -> list[str]:

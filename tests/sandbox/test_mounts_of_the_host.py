@@ -1,0 +1,34 @@
+"""What the host has mounted is no part of a sandbox, but for the system that it shows."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PLACE = Path("/proc/sys/fs")
+PROGRAM = f"""
+from selfplay.sandbox import World
+from selfplay.sandbox.bubblewrap import BubblewrapBackend
+backend = BubblewrapBackend()
+try:
+    with backend.open(World()) as sandbox:
+        print(sandbox.run("ls -A {PLACE}; echo; cat {PLACE}/told; touch {PLACE}/new", timeout=20).text)
+finally:
+    backend.close()
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount here")
+def test_what_is_mounted_among_the_kernels_settings_is_not_shown() -> None:
+    """They are bound with all that is mounted in them: systemd has an automount there, for which whoever looks has the
+    host mount something."""
+    mounting = f'mount --make-rprivate / && mount -t tmpfs none {PLACE} && echo of the host > {PLACE}/told && exec "$@"'
+    done = subprocess.run(
+        ["unshare", "--mount", "sh", "-c", mounting, "sh", sys.executable, "-c", PROGRAM],
+        capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "told: No such file" in done.stdout and "of the host" not in done.stdout and "Read-only" in done.stdout
+    assert done.stdout.startswith("\n")
