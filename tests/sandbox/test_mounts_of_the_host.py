@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-PLACE = Path("/proc/sys/fs")
+PLACE = Path("/proc/sys/dev")
 PROGRAM = f"""
 from selfplay.sandbox import World
 from selfplay.sandbox.bubblewrap import BubblewrapBackend
