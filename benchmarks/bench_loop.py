@@ -99,7 +99,8 @@ def planted(number: int) -> InjectorOutcome:
     diff = "diff --git a/a.py b/a.py\n--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-a\n+b\n"
     artifact = Artifact(f"echo {number}\n", ("test_a.py",), "import sys\n", diff, diff.replace("a.py", "test_a.py"))
     bug = Bug(
-        id=f"nowhere.{number}", strategy="removal", seed=0, source="nowhere", revision="r", commit="c", tree_hash="t",
+        id=f"nowhere.{number}", strategy="removal", seed=0, source="nowhere", revision="r", commit="c",
+        tree_hash="7" * 40,
         content_hash=artifact.content_hash(), fail_to_pass=("x",), pass_to_pass=("y",), policy="none",
     )  # fmt: skip
     return InjectorOutcome(

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from selfplay.artifact.decoding import first_fault, parse_json
-from selfplay.artifact.environment import recorded_environment
+from selfplay.artifact.environment import ObjectId, recorded_environment
 from selfplay.artifact.files import ArtifactError, write_atomically
 from selfplay.artifact.reading import MIB, MissingError, UntrustedDataError, read_below
 
@@ -73,7 +73,7 @@ class Bug(BaseModel):
     source: str
     revision: str
     commit: str
-    tree_hash: str
+    tree_hash: ObjectId
     content_hash: str
     fail_to_pass: tuple[str, ...] = Field(min_length=1)
     pass_to_pass: tuple[str, ...]

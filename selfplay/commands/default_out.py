@@ -26,11 +26,14 @@ def default_out(source: str) -> Path:
 
 def made_of(run: Path, what: str, *, anew: bool = False) -> Path:
     """`runs/RUN-WHAT`: the folder of what a command makes of a run or a bug. `anew`: one that is free, with a number if
-    need be; else the same folder each time, in which that command goes on, or says that it cannot."""
+    need be; else the same folder each time, in which that command goes on, or says that it cannot. Raises
+    `CurriculumError` for a folder that is there and that this user did not make: a checkout may bring one."""
     _refuse_link(RUNS)
     name = _plain(f"{run.resolve().name}-{what}")
     if not anew:
         _refuse_link(RUNS / name)
+        if (RUNS / name).is_dir() and not _free(RUNS / name) and not is_own(RUNS / name):
+            raise CurriculumError(f"{RUNS / name} was not made here", "Give an --out; that folder, if you mean it.")
         return RUNS / name
     folders = (RUNS / (name if number == 1 else f"{name}-{number}") for number in count(1))
     return next(folder for folder in folders if _free(folder))

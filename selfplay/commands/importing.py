@@ -17,6 +17,7 @@ from selfplay.artifact import Bug
 from selfplay.artifact.bug import Imported
 from selfplay.artifact.decoding import first_fault
 from selfplay.artifact.reading import ensured_folder
+from selfplay.commands.shared_run import say_if_shared
 from selfplay.curriculum import Curriculum, CurriculumError, open_curriculum
 from selfplay.curriculum.untrusted_sqlite import ORIGINALS
 from selfplay.errors import SelfplayError
@@ -67,6 +68,7 @@ def run_import(order: ImportOrder, backend: Backend, say: Say) -> Taken:
     rows = read_rows(order.rows)
     first = next(rows)
     with open_curriculum(order.out) as pool:
+        say_if_shared(order.out, say)
         if pool.episodes.any_stored():
             raise CurriculumError(f"{order.out} has bugs that selfplay made", "Import into a folder of its own.")
         work = _Import(order, pool, backend)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from selfplay.artifact.reading import MIB, UntrustedDataError, read_named
+from selfplay.curriculum.trust import remember_run
 from selfplay.errors import SelfplayError, in_words
 from selfplay.formatting import shortened
 from selfplay.loop.ledger import whole
@@ -64,6 +65,7 @@ def whole_folder(out: Path, refusal: type[SelfplayError], hint: str) -> Iterator
             shutil.rmtree(made, ignore_errors=True)  # left by a kill
             made.mkdir()
             yield made
+            remember_run(made)  # which is `out` then
             made.replace(out)
     finally:
         shutil.rmtree(made, ignore_errors=True)

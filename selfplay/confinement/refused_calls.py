@@ -28,7 +28,7 @@ X32 = 0x40000000
 PR_SET_SECCOMP, FILTER = 22, 2
 
 
-class _Program(ctypes.Structure):
+class _BpfProgram(ctypes.Structure):
     _fields_ = (("length", ctypes.c_ushort), ("lines", ctypes.c_char_p))
 
 
@@ -37,7 +37,7 @@ def refuse_calls() -> None:
     be undone. Raises `OSError` if the kernel refuses."""
     lines = program(platform.machine())
     prctl = ctypes.CDLL(None, use_errno=True).prctl
-    if lines and prctl(PR_SET_SECCOMP, FILTER, ctypes.byref(_Program(len(lines) // 8, lines)), 0, 0) != 0:
+    if lines and prctl(PR_SET_SECCOMP, FILTER, ctypes.byref(_BpfProgram(len(lines) // 8, lines)), 0, 0) != 0:
         raise OSError(ctypes.get_errno(), "the filter of system calls is refused")
 
 

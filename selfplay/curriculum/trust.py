@@ -67,7 +67,7 @@ class Wish:
         """Whether the question holds all of it, so that a yes means what is run."""
         columns, lines = _screen()
         rows = sum(1 + _width(line) // columns for line in self._spelled.split("\n"))
-        return rows <= min(MOST_ROWS, lines - QUESTION_ROWS)
+        return len(self._spelled) <= MOST_SHOWN and rows <= min(MOST_ROWS, lines - QUESTION_ROWS)
 
     @property
     def _spelled(self) -> str:

@@ -90,7 +90,7 @@ def _ordinary(database: sqlite3.Connection, name: str, text: str, version: int) 
     if not text.startswith("createtable") or "(" in inner:
         return False
     columns = database.execute("SELECT name, hidden, type, pk FROM pragma_table_xinfo(?)", (name,)).fetchall()
-    typed = {(str(column), kind, key) for column, _, kind, key in columns}
+    typed = [(str(column), kind, key) for column, _, kind, key in columns]
     if version in (*MIGRATED, VERSION) and (typed != _columns()[name] or _unique(database, name) != _uniques()[name]):
         return False
     if any(word in text for word in ("onconflict", "collate")):  # what is stored would be dropped, or be another's
@@ -100,11 +100,11 @@ def _ordinary(database: sqlite3.Connection, name: str, text: str, version: int) 
 
 
 @cache
-def _columns() -> dict[str, set[tuple[str, str, int]]]:
-    """Table -> its columns: name, type, place in the primary key."""
+def _columns() -> dict[str, list[tuple[str, str, int]]]:
+    """Table -> its columns in their order, by which some rows are written: name, type, place in the primary key."""
     with _empty(SCHEMA) as empty:
         rows = "SELECT name, type, pk FROM pragma_table_info(?)"
-        return {name: {(str(n), kind, key) for n, kind, key in empty.execute(rows, (name,))} for name in _ours()[0]}
+        return {name: [(str(n), kind, key) for n, kind, key in empty.execute(rows, (name,))] for name in _ours()[0]}
 
 
 @cache

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from selfplay.artifact.decoding import parse_json, text_memory
-from selfplay.artifact.reading import MIB, UntrustedDataError, listed_below, of_hub, opened_named
+from selfplay.artifact.reading import MIB, UntrustedDataError, listed_below, of_hub, opened_named, refuse_second_name
 from selfplay.curriculum.reading_bounds import limited_memory
 from selfplay.errors import SelfplayError
 from selfplay.untrusted_json import MOST_VALUES
@@ -79,12 +79,14 @@ def _files(path: Path) -> list[Path]:
 
 
 def _is_own(file: Path, folder: Path) -> bool:
-    """Whether it is a file of this folder: a link may lead to another, but in the hub's cache to its own blobs. Raises
-    `ImportRefused` for a link elsewhere."""
+    """Whether it is a file of this folder: a link of either kind may lead to another, but in the hub's cache to its own
+    blobs. Raises `ImportRefused`, `UntrustedDataError` for a link elsewhere."""
     real = folder.resolve()
     hub = of_hub(real, "datasets")
     if not file.resolve().is_relative_to(hub / "blobs" if hub and file.is_symlink() else real):
         raise ImportRefused(f"{file} is a link that leads out of the folder", "Put a copy in its place.")
+    if not hub and file.is_file():
+        refuse_second_name(file.stat(), file)
     return file.is_file()
 
 

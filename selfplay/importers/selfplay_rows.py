@@ -9,7 +9,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from selfplay.artifact.decoding import parse_json, typed
 from selfplay.artifact.files import parse_test_files
-from selfplay.artifact.reading import existing_folder
+from selfplay.artifact.reading import existing_folder, refuse_second_name
 from selfplay.curriculum.stored_bugs import is_tree
 from selfplay.export.environments import ARCHIVE, ENVIRONMENTS
 from selfplay.export.names import bug_id_of
@@ -120,6 +120,7 @@ def _archive(beside: Path, key: str) -> Path:
     path = (folder or beside) / ARCHIVE
     if folder is None or path.is_symlink() or not path.is_file():
         raise ImportRefused(f"{ENVIRONMENTS}/{key}/{ARCHIVE} is not beside the rows")
+    refuse_second_name(path.stat(), path)
     return path
 
 

@@ -55,7 +55,7 @@ class BuildTerms:
     lock: tuple[str, ...] = ()
     allow_hosts: tuple[str, ...] = ()
     as_of: str = ""
-    tree: str = ""
+    tree: str | None = None
 
 
 def build_or_reuse(
@@ -64,7 +64,7 @@ def build_or_reuse(
     """The source with its environment, which `fits` may refuse before it is built. Raises `NoInterpreter`,
     `NoToolchain`, `BuildFailed`, `CacheError`, what `fits` raises, and `SourceError` for another tree."""
     found, backend, image = source.found, workshop.backend, workshop.backend.image_id
-    if terms.tree and terms.tree != found.tree_hash:
+    if terms.tree is not None and terms.tree != found.tree_hash:
         which = f"it is {found.tree_hash[:12]}, recorded {terms.tree[:12]}"
         raise SourceError(f"{source.name} is not the recorded tree: {which}", RESTORE)
     interpreter = _interpreter(found, terms, backend)

@@ -33,7 +33,7 @@ def prepare(
     progress: Say = lambda line: None,
     known: Known = lambda name, language: None,
     fits: Fits = lambda tree, name, language: None,
-    tree: str = "",
+    tree: str | None = None,
 ) -> Prepared:
     """Fetch `source_text` and build its environment, or reuse a built one.
 

@@ -1,5 +1,6 @@
 """Exports a model's weights: one after another for engines, or as a Hugging Face folder."""
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -76,6 +77,7 @@ def write_model(scorer: Scorer, folder: Path, source: str | Path, dtype: torch.d
     if first:
         load_model(AutoTokenizer.from_pretrained, model_folder(source, weights=False)).save_pretrained(made)
         for path in sorted(made.iterdir(), key=lambda path: path.name == "config.json"):
+            shutil.rmtree(folder / path.name, ignore_errors=True)  # a folder, of a model that was written before
             path.replace(folder / path.name)
         made.rmdir()
 

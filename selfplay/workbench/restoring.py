@@ -6,15 +6,17 @@ For the same reason the compiled forms of changed files are removed: the origina
 
 import io
 import tarfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 
 from selfplay.plain_text import encode, regular_file, safe_relative
-from selfplay.sandbox import Sandbox, World
+from selfplay.sandbox import MIB, Sandbox, World
 from selfplay.workbench.applying import DoesNotApply, prepare
+from selfplay.workbench.reading import MOST_BYTES, MOST_FILES, WHOLE
 
-KEPT_ARCHIVES = 8
+KEPT_ARCHIVES, KEPT_BYTES = 8, 4 * MIB
+"""Archives that are kept, of files of at most so many bytes together."""
 # first remove whatever is in a file's place: a link or a file instead of its folder, or anything at its own path
 _RESTORE = r"""
 set -e -o pipefail
@@ -59,14 +61,29 @@ def drop_compiled(sandbox: Sandbox, paths: Sequence[str]) -> None:
         prepare(sandbox, ["bash", "--norc", "-c", _DROP], python)
 
 
-@lru_cache(KEPT_ARCHIVES)
 def _archive(layers: tuple[Path, ...], paths: tuple[str, ...]) -> bytes:
-    """An archive of the regular files and links at `paths`; nothing is read through a link."""
+    """An archive of the regular files and links at `paths`; nothing is read through a link. Raises `DoesNotApply` for
+    more than may be read of an original."""
+    files = [file for path in paths if (file := next(_regular(layers, path), None))]
+    size = sum(file.stat().st_size for file in files)
+    if size > MOST_BYTES or len(paths) > MOST_FILES:
+        raise DoesNotApply(f"the test files hold {size // MIB} MiB in {len(paths)} files; {WHOLE} are read")
+    return _kept(layers, paths) if size <= KEPT_BYTES else _packed(layers, paths)
+
+
+def _packed(layers: tuple[Path, ...], paths: tuple[str, ...]) -> bytes:
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w", format=tarfile.GNU_FORMAT) as tar:
         for path in paths:
             _add(tar, layers, path)
     return packed.getvalue()
+
+
+_kept = lru_cache(KEPT_ARCHIVES)(_packed)
+
+
+def _regular(layers: tuple[Path, ...], path: str) -> Iterator[Path]:
+    return (file for layer in reversed(layers) if (file := regular_file(layer, path)))
 
 
 def _add(tar: tarfile.TarFile, layers: tuple[Path, ...], path: str) -> None:

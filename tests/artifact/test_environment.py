@@ -56,7 +56,7 @@ def test_other_fields_are_typed(name: str, value: object) -> None:
 def test_fields_of_a_later_version_are_kept_in_a_bug() -> None:
     environment = {"python": "3.11.4", "lock": ["a==1"], "room": 1, "later": {"x": [1]}}
     bug = Bug(
-        id="b", strategy="direct", seed=0, source="s", revision="r", commit="c", tree_hash="t", content_hash="h",
+        id="b", strategy="direct", seed=0, source="s", revision="r", commit="c", tree_hash="7" * 40, content_hash="h",
         fail_to_pass=("x",), pass_to_pass=(), policy="p", environment=environment,
     )  # fmt: skip
     assert bug.environment == environment

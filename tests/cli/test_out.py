@@ -10,6 +10,7 @@ from typer.core import TyperGroup
 from selfplay.cli import app
 from selfplay.commands.default_out import default_out, made_of, name_of
 from selfplay.curriculum import CurriculumError, open_curriculum
+from selfplay.curriculum.trust import remember_run
 
 
 @pytest.mark.parametrize(
@@ -53,6 +54,7 @@ def test_what_is_made_of_a_run_lies_beside_it(tmp_path: Path, monkeypatch: pytes
     for expected in ("runs/my-shop-hf", "runs/my-shop-hf-2"):
         assert made_of(run, "hf", anew=True) == Path(expected)
         (Path(expected) / "train.jsonl").mkdir(parents=True)
+    remember_run(Path("runs/my-shop-hf"))
     assert made_of(run, "hf") == Path("runs/my-shop-hf")
     assert made_of(Path(), "hf") == Path("runs") / f"{tmp_path.name}-hf"  # the folder in which one stands
 
@@ -87,6 +89,13 @@ def test_no_link_of_a_checkout_says_where_a_run_goes(tmp_path: Path, monkeypatch
     Path("runs/shop-lessons").symlink_to(tmp_path / "mine")
     with pytest.raises(CurriculumError, match="runs/shop-lessons is a link"):
         made_of(Path("shop"), "lessons")
+    Path("runs/shop-tasks").mkdir()
+    assert made_of(Path("shop"), "tasks") == Path("runs/shop-tasks")  # it is empty
+    Path("runs/shop-tasks/curriculum.sqlite").touch()
+    with pytest.raises(CurriculumError, match="runs/shop-tasks was not made here"):
+        made_of(Path("shop"), "tasks")
+    remember_run(Path("runs/shop-tasks"))
+    assert made_of(Path("shop"), "tasks") == Path("runs/shop-tasks")
     Path("runs").rename("old")
     Path("runs").symlink_to(tmp_path / "mine")
     for asked in (lambda: default_out("https://example.org/a/shop"), lambda: made_of(Path("shop"), "world")):

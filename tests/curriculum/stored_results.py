@@ -19,7 +19,7 @@ def result(number: int, status: str = "valid", tree: str | None = None) -> Episo
         return EpisodeRecord(number, "removal", status, "why", figures, failed_check=check)
     artifact = Artifact(**{**vars(ARTIFACT), "test_script": f"echo {number}\n"})
     bug = Bug(
-        id=f"b.{number}", strategy="removal", seed=0, source="s", revision="r", commit="c", tree_hash="t",
+        id=f"b.{number}", strategy="removal", seed=0, source="s", revision="r", commit="c", tree_hash="7" * 40,
         content_hash=artifact.content_hash(), fail_to_pass=("x",), pass_to_pass=("y",), policy="p",
     )  # fmt: skip
     return EpisodeRecord(number, "removal", "valid", "", figures, None, tree or f"tree {number}", artifact, bug)

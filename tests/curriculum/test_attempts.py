@@ -31,7 +31,7 @@ def attempt(number: int, resolved: bool = False, bug: str = "b.1", policy: str =
 def result(number: int, id: str) -> EpisodeRecord:
     """A valid first-order bug."""
     bug = Bug(
-        id=id, strategy="removal", seed=0, source="s", revision="r", commit="c", tree_hash="t",
+        id=id, strategy="removal", seed=0, source="s", revision="r", commit="c", tree_hash="7" * 40,
         content_hash=ARTIFACT.content_hash(), fail_to_pass=("x",), pass_to_pass=("y",), policy="p",
     )  # fmt: skip
     figures = StoredEpisodeFigures(seconds=1.0, files=("a.py",), changed_lines=1)
@@ -41,7 +41,7 @@ def result(number: int, id: str) -> EpisodeRecord:
 def child(tree: str = "tree", number: int = 0, parent: str = "b.1") -> Promotion:
     bug = Bug(
         id=f"{parent}.o2.{number}", order=2, parent=parent, root=parent, strategy="removal", seed=0, source="s",
-        revision="r", commit="c", tree_hash="t", content_hash=ARTIFACT.content_hash(), fail_to_pass=("x",),
+        revision="r", commit="c", tree_hash="7" * 40, content_hash=ARTIFACT.content_hash(), fail_to_pass=("x",),
         pass_to_pass=("y",), policy="p", attempt=FailedAttempt(policy="p", number=number, sha256="0"),
     )  # fmt: skip
     return Promotion(parent, "p", number, "promoted", tree, bug)

@@ -30,7 +30,7 @@ def injection(number: int, status: str, finish: str = "submitted") -> EpisodeRec
         return EpisodeRecord(number, "removal", status, "", figures, repository="s", group=group)  # type: ignore[arg-type]
     artifact = Artifact(**{**vars(hand_made.artifact("python")), "test_script": f"echo {number}\n"})
     bug = Bug(
-        id=f"b.{number}", strategy="removal", seed=0, source="s", revision="r", commit="c", tree_hash="t",
+        id=f"b.{number}", strategy="removal", seed=0, source="s", revision="r", commit="c", tree_hash="7" * 40,
         content_hash=artifact.content_hash(), fail_to_pass=("x",), pass_to_pass=("y",), policy="p",
     )  # fmt: skip
     record = EpisodeRecord(number, "removal", "valid", "", figures, tree_key=str(number), artifact=artifact, bug=bug)

@@ -25,7 +25,7 @@ def filled(folder: Path, solves: dict[str, list[str]]) -> Path:
 def valid(number: int, strategy: str) -> EpisodeRecord:
     artifact = Artifact(**{**vars(hand_made.artifact("python")), "test_script": f"echo {number}\n"})
     bug = Bug(
-        id=f"b.{number}", strategy=strategy, seed=0, source="s", revision="r", commit="c", tree_hash="t",
+        id=f"b.{number}", strategy=strategy, seed=0, source="s", revision="r", commit="c", tree_hash="7" * 40,
         content_hash=artifact.content_hash(), fail_to_pass=("x",), pass_to_pass=("y",), policy="p",
     )  # fmt: skip
     return EpisodeRecord(number, strategy, "valid", tree_key=str(number), artifact=artifact, bug=bug)

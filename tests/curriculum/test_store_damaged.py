@@ -165,6 +165,23 @@ def test_a_table_that_its_index_does_not_follow_is_damage(
             pytest.fail("it was opened")
 
 
+def test_a_table_with_its_columns_in_another_order_is_refused(tmp_path: Path) -> None:
+    """Some rows are written by position: a bug's name stood where findings are, and nothing opened the run again."""
+    with open_curriculum(tmp_path):
+        pass
+    with closing(sqlite3.connect(tmp_path / "curriculum.sqlite")) as database:
+        columns = [row[1:] for row in database.execute("PRAGMA table_info(audits)")]
+        made = [
+            f"{name} {kind}{' NOT NULL' if full else ''}{' PRIMARY KEY' if key else ''}"
+            for name, kind, full, _, key in columns
+        ]
+        database.execute("DROP TABLE audits")
+        database.execute(f"CREATE TABLE audits ({', '.join(reversed(made))})")
+        database.commit()
+    with pytest.raises(CurriculumError, match="a table 'audits' that no pool"), open_curriculum(tmp_path):
+        pytest.fail("it was opened")
+
+
 @pytest.mark.parametrize(
     ("old", "new"),
     [

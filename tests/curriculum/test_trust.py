@@ -160,6 +160,8 @@ def test_a_wish_is_shown_whole_on_one_screen_or_not_asked_for(text: str) -> None
         ("\u6c34" * 900, (80, 24), False),
         ("\tx" * 100, (80, 24), True),
         ("\tx" * 200, (80, 24), False),
+        ("x" * 4_000, (240, 60), True),
+        ("x" * 4_001, (240, 60), False),  # it would be cut off
     ],
 )
 def test_a_screen_is_as_large_as_it_is(

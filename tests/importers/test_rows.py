@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from selfplay.artifact.reading import UntrustedDataError
 from selfplay.importers import rows as reading
 from selfplay.importers.rows import DatasetRow, ImportRefused, read_rows
 from selfplay.importers.tasks import task_of
@@ -156,6 +157,10 @@ def test_a_link_leads_out_of_a_dataset_only_to_the_hub_s_own_blobs(tmp_path: Pat
     (tmp_path / "set").mkdir()
     (tmp_path / "set" / "train.jsonl").symlink_to(elsewhere)
     with pytest.raises(ImportRefused, match="leads out of the folder"):
+        list(read_rows(tmp_path / "set"))
+    (tmp_path / "set" / "train.jsonl").unlink()
+    (tmp_path / "set" / "train.jsonl").hardlink_to(elsewhere)
+    with pytest.raises(UntrustedDataError, match="is a hard link"):
         list(read_rows(tmp_path / "set"))
     cache = tmp_path / "datasets--us--bugs"
     (cache / "snapshots" / "1").mkdir(parents=True)

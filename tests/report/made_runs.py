@@ -56,7 +56,7 @@ def bug(number: int, text: str = "", **more: object) -> Bug:
     ]
     fields: dict[str, object] = {
         "id": f"demo-1.removal.{number:04d}", "strategy": "removal", "seed": 0, "source": f"pypi:demo {text}",
-        "revision": "1", "commit": "c", "tree_hash": "t", "content_hash": artifact(number, text).content_hash(),
+        "revision": "1", "commit": "c", "tree_hash": "7" * 40, "content_hash": artifact(number, text).content_hash(),
         "fail_to_pass": (f"tests/test_part.py::test[{number} {text}]",), "pass_to_pass": ("y", "z"), "policy": "p",
         "thresholds": THRESHOLDS, "verdicts": tuple(verdicts),
     }  # fmt: skip

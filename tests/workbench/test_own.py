@@ -3,10 +3,12 @@
 from pathlib import Path
 
 import hand_made
+import pytest
 
 from selfplay.sandbox import Backend, Mount, World
 from selfplay.sandbox.protocol import SYSTEM_PATH
-from selfplay.workbench.applying import apply_diffs, missing_files
+from selfplay.workbench import restoring
+from selfplay.workbench.applying import DoesNotApply, apply_diffs, missing_files
 from selfplay.workbench.files import sums
 from selfplay.workbench.own import own_programs
 from selfplay.workbench.restoring import restore_files
@@ -22,6 +24,21 @@ def test_the_folders_of_mounts_and_of_the_tree_are_not_searched() -> None:
     built = World(env={"PATH": "/env/bin:/usr/bin"}, folders=("/env",))  # what a build fills
     assert built.own_env == {"PATH": "/usr/bin"}
     assert World(env={"PATH": "/env/bin"}, folders=("/env",)).own_env == {"PATH": SYSTEM_PATH}
+
+
+def test_test_files_that_hold_too_much_are_not_restored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They go through the host's memory, three times at once; small ones are kept for the next run."""
+    monkeypatch.setattr(restoring, "MOST_BYTES", 1000)
+    monkeypatch.setattr(restoring, "KEPT_BYTES", 100)
+    for name, size in (("small", 100), ("large", 900)):
+        (tmp_path / name).write_bytes(b"x" * size)
+    layers = (tmp_path,)
+    assert restoring._archive(layers, ("small",)) is restoring._archive(layers, ("small",))
+    assert restoring._archive(layers, ("large",)) is not restoring._archive(layers, ("large",))
+    assert restoring._archive(layers, ("small", "large"))
+    for names in (("small", "large", "small"), tuple(map(str, range(5001)))):
+        with pytest.raises(DoesNotApply, match="the test files hold"):
+            restoring._archive(layers, names)
 
 
 def test_staging_does_not_start_what_a_build_installed(backend: Backend, tmp_path: Path) -> None:

@@ -88,15 +88,15 @@ def parse_source(text: str) -> Source:
         return ImageSource(text.removeprefix("image:").rstrip("/") or None)
     if scheme := _SCHEME.match(text):
         return _url(text, scheme.group(1).lower())
-    path = expanded(text, SourceError)
-    if not _can_be_looked_up(path):
-        raise SourceError(f"{text[:200]!r} cannot be looked up: the name is too long, or a folder is closed", FORMS)
-    if "::" in text and not path.exists():
+    if "::" in text and not text.startswith((".", "/", "~")):
         raise SourceError(f"{text!r}: git's remote helpers are not accepted", FORMS)
-    if _SCP.match(text) and not path.exists() and not text.startswith((".", "/", "~")):
+    if _is_scp(text):
         host, _, rest = text.removeprefix("git+").partition(":")
         location, rev = _split_rev(rest, text)
         return GitSource(f"{host}:{location}", rev)
+    path = expanded(text, SourceError)
+    if not _can_be_looked_up(path):
+        raise SourceError(f"{text[:200]!r} cannot be looked up: the name is too long, or a folder is closed", FORMS)
     if not path.exists():
         raise SourceError(f"{text!r} does not exist", FORMS)
     if not path.is_dir():
@@ -138,10 +138,17 @@ def refuse_credentials_in(text: str, option: str) -> None:
 
 
 def is_list(text: str) -> bool:
-    """Whether the user's argument names a file: it is then a list of sources, because no source is a file. Raises
-    `SourceError`."""
+    """Whether the user's argument names a file: it is then a list of sources, because no source is a file. What has the
+    form of another source is that source, whatever lies here by its name. Raises `SourceError`."""
+    if text.startswith(("pypi:", "image:")) or _SCHEME.match(text) or _is_scp(text):
+        return False
     path = expanded(text, SourceError)
     return _can_be_looked_up(path) and path.is_file()
+
+
+def _is_scp(text: str) -> bool:
+    """Whether it is `[USER@]HOST:PATH`; a folder whose name holds a colon is written `./NAME`."""
+    return bool(_SCP.match(text)) and not text.startswith((".", "/", "~"))
 
 
 def _can_be_looked_up(path: Path) -> bool:

