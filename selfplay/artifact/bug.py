@@ -9,12 +9,13 @@ from collections import Counter
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError, field_validator, model_validator
 
 from selfplay.artifact.decoding import first_fault, parse_json
 from selfplay.artifact.environment import ObjectId, recorded_environment
 from selfplay.artifact.files import ArtifactError, write_atomically
 from selfplay.artifact.reading import MIB, MissingError, UntrustedDataError, read_below
+from selfplay.artifact.verdict import Verdict
 
 BUG_FILE = "bug.json"
 MOST_BUG_BYTES = 16 * MIB
@@ -47,6 +48,9 @@ class Imported(BaseModel):
     sha256: str = Field(pattern="^[0-9a-f]{64}$")
     weakened: bool
     statement: str = Field(min_length=1, max_length=1_000_000)
+
+
+_VERDICTS = TypeAdapter(tuple[Verdict, ...])
 
 
 class Bug(BaseModel):
@@ -95,6 +99,16 @@ class Bug(BaseModel):
         except UntrustedDataError as error:
             raise ValueError(error.message.removeprefix("the recorded environment: ")) from error
         return value
+
+    @field_validator("verdicts")
+    @classmethod
+    def _verdicts(cls, value: tuple[dict[str, Any], ...]) -> tuple[dict[str, Any], ...]:
+        _VERDICTS.validate_python(value)
+        return value
+
+    def recorded_verdicts(self) -> tuple[Verdict, ...]:
+        """What the checks said."""
+        return _VERDICTS.validate_python(self.verdicts)
 
     @model_validator(mode="after")
     def _consistent(self) -> "Bug":

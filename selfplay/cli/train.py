@@ -55,8 +55,7 @@ def train(
     refuse_impossible(wanted)
     if wanted.tensorboard:
         require_tensorboard()
-    named = default_out(wanted.repositories[0].source)
-    out = out or named.with_name(f"{named.name}-train")
+    out = out or default_out(wanted.repositories[0].source, "train")
     order = TrainOrder(wanted, out, Isolation(sandbox, image, runtime), address)
     with resumable(), LiveWatcher() as watcher:
         found = run_training(order, opened(sandbox, image, runtime), watcher)

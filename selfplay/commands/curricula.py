@@ -28,7 +28,7 @@ from selfplay.errors import SelfplayError
 from selfplay.formatting import Say, count
 from selfplay.repository.cache import default_cache
 from selfplay.repository.disk import VARIABLE
-from selfplay.repository.errors import RepositoryError
+from selfplay.repository.errors import CacheError, RepositoryError
 from selfplay.rollout.players import Player, player_named
 from selfplay.sandbox import Backend
 from selfplay.sandbox.retry import LimitMet
@@ -110,7 +110,8 @@ class Ends:
         if isinstance(error, sqlite3.Error | CurriculumError) and not isinstance(error, OtherSettings):
             raise error
         self.say(f"{order.source} is skipped: {record_failure(self.pool, order.source, error)}")
-        self.row = 0 if isinstance(error, RepositoryError | OtherSettings | LimitMet) else self.row + 1
+        own = isinstance(error, RepositoryError | OtherSettings | LimitMet) and not isinstance(error, CacheError)
+        self.row = 0 if own else self.row + 1
         if self.row == IN_A_ROW:
             raise error
 

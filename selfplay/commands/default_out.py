@@ -13,12 +13,13 @@ RUNS = Path("runs")
 LONGEST = 60
 
 
-def default_out(source: str) -> Path:
-    """`runs/NAME` of the source: the folder of this source's own run, which then resumes, or a free one.
+def default_out(source: str, what: str = "") -> Path:
+    """`runs/NAME` of the source, or `runs/NAME-WHAT`: the folder of this source's own run, which then resumes, or a
+    free one.
 
     Raises `SourceError` for a string that is not a source, `CurriculumError` where `runs` is a link."""
     _refuse_link(RUNS)
-    name = name_of(source)
+    name = _plain(f"{name_of(source)}-{what}")
     folders = (RUNS / (name if number == 1 else f"{name}-{number}") for number in count(1))
     recorded = Path(source).name if is_list(source) else source
     return next(folder for folder in folders if _may_take(folder, recorded))

@@ -12,6 +12,7 @@ from selfplay.agent.chat_format import ChatFormat
 from selfplay.artifact.files import write_atomically
 from selfplay.commands.asked_roles import BOTH, asked_roles
 from selfplay.curriculum import CurriculumError, read_pool
+from selfplay.curriculum.reading_bounds import bounded_reading
 from selfplay.export.lessons import LessonFormat, lesson_rows
 from selfplay.plain_text import well_formed
 from selfplay.policies.tokenizer import load_tokenizer
@@ -42,12 +43,16 @@ def write_lessons(order: LessonOrder) -> dict[str, int]:
         raise CurriculumError("--most-tokens counts tokens of a tokenizer", "Name one with --tokenizer.")
     chat = ChatFormat(load_tokenizer(order.tokenizer)) if order.tokenizer else None
     form = LessonFormat(roles, chat, order.observation_chars, order.most_tokens, order.scripted)
-    with read_pool(order.run) as pool:
-        rows, counts = lesson_rows(pool, form)
-    data = "".join(_line(row) for row in rows).encode()
+    data, counts = bounded_reading([order.run], lambda: _lessons(order.run, form))
     order.out.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(order.out, zstandard.compress(data) if order.out.suffix == ".zst" else data)
     return counts
+
+
+def _lessons(run: Path, form: LessonFormat) -> tuple[bytes, dict[str, int]]:
+    with read_pool(run) as pool:
+        rows, counts = lesson_rows(pool, form)
+    return "".join(map(_line, rows)).encode(), counts
 
 
 def _line(row: Mapping[str, Any]) -> str:

@@ -13,6 +13,7 @@ by ctypes: the bindings that the index has are young, and this is no place for a
 """
 
 import contextvars
+import ctypes
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
@@ -23,6 +24,8 @@ from selfplay.confinement.landlock import landlock_version, leave_folders
 from selfplay.confinement.refused_calls import refuse_calls
 
 T = TypeVar("T")
+TRIES, WAIT = 20, 0.1
+"""How often a call is interrupted for which nobody waits, and the seconds between."""
 _SCRATCH: contextvars.ContextVar[Path | None] = contextvars.ContextVar("scratch", default=None)
 
 
@@ -40,8 +43,26 @@ def confined(call: Callable[[], T], read: Sequence[Path], write: Sequence[Path] 
     done: Future[T] = Future()
     context = contextvars.copy_context()
     context.run(_SCRATCH.set, next(iter(write), None))
-    threading.Thread(target=context.run, args=(_answer, done, call, read, write), daemon=True).start()
-    return done.result()
+    thread = threading.Thread(target=context.run, args=(_answer, done, call, read, write), daemon=True)
+    thread.start()
+    try:
+        return done.result()
+    finally:
+        if not done.done():  # this thread was interrupted: nobody shall clean up under the other's hands
+            _interrupt(thread)
+
+
+class _Interrupted(BaseException):
+    """Ends a call for which nobody waits any more."""
+
+
+def _interrupt(thread: threading.Thread) -> None:
+    """End what runs in the thread, and wait until it has ended, or for some seconds where a library holds it."""
+    for _ in range(TRIES):
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident or 0), ctypes.py_object(_Interrupted))
+        thread.join(WAIT)
+        if not thread.is_alive():
+            return
 
 
 def _answer(done: Future[T], call: Callable[[], T], read: Sequence[Path], write: Sequence[Path]) -> None:

@@ -22,7 +22,8 @@ KNOWN = {1: 13, 2: 14, 3: 15, 4: 15, 5: 16}
 NETWORK: Final = 0b11
 """Binding and connecting TCP sockets, since version 4."""
 SYSTEM = (
-    "/usr", "/lib", "/lib64", "/lib32", "/etc/ld.so.cache", "/etc/localtime", "/etc/mime.types", "/dev/zero",
+    "/usr", "/lib", "/lib64", "/lib32", "/nix/store", "/gnu/store",
+    "/etc/ld.so.cache", "/etc/localtime", "/etc/mime.types", "/dev/zero",
     "/dev/urandom", "/proc/cpuinfo", "/proc/meminfo", "/proc/stat", "/sys/devices/system",
 )  # fmt: skip
 """What Python and its libraries read of the system. Of `/proc` no process, whose environment may hold keys."""
@@ -65,9 +66,24 @@ def leave_folders(read: Sequence[Path], write: Sequence[Path]) -> None:
 def _own() -> Iterator[Path]:
     """What Python itself reads: its installation, its packages, ours."""
     yield from map(Path, (*SYSTEM, sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix))
-    yield from (path for path in map(Path, sys.path) if path.is_absolute())
+    yield from _packages(tuple(sys.path))
     yield OURS
     yield from (path for path in OURS.iterdir() if path.is_symlink())  # in a checkout of ours
+
+
+@cache
+def _packages(folders: tuple[str, ...]) -> tuple[Path, ...]:
+    """The folders of packages, and where links in them lead: some installers make a link of each package, others of
+    each of its files, and Landlock looks at the file."""
+    found = [path for path in map(Path, folders) if path.is_absolute()]
+    for folder in [path for path in found if path.is_dir()]:
+        for entry in folder.iterdir():
+            first = entry / "__init__.py"
+            if entry.is_symlink():
+                found.append(entry.resolve())
+            elif first.is_symlink():
+                found.append(first.resolve().parent)
+    return tuple(found)
 
 
 def _allow(rules: int, path: Path, rights: int) -> None:

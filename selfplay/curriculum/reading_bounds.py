@@ -2,7 +2,7 @@
 
 Each bound on what a run holds (rows, values, bytes of a file) is on one thing; what a command keeps of all of them
 together, or does with each pair of them, has no other bound than these, which the kernel keeps. So it is with names:
-each is looked at where it is read, and what opens files here can open none outside of the run (`confinement.py`).
+each is looked at where it is read, and what opens files here can open none outside of the run (`selfplay/confinement`).
 """
 
 import faulthandler

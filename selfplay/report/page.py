@@ -2,13 +2,11 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
-from pydantic import TypeAdapter, ValidationError
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from selfplay import patches
-from selfplay.artifact import Artifact, ArtifactError, Bug, Verdict
-from selfplay.artifact.decoding import first_fault
+from selfplay.artifact import Artifact, Bug
 from selfplay.formatting import count
 from selfplay.report.tables import heading, safe, solve_lines, verdict_table
 from selfplay.rl.credit.rewards import injector_reward
@@ -24,7 +22,7 @@ def bug_page(
 ) -> RenderableType:
     """The whole page, for a rich console; `attempt` is the failed attempt in a second-order bug, `solved` how often
     each policy solved it, None when unknown. Raises `ArtifactError` or `PatchError` for a damaged bug."""
-    verdicts = recorded_verdicts(bug)
+    verdicts = bug.recorded_verdicts()
     failed: list[RenderableType] = [heading("attempt.diff, which failed"), _coloured(attempt)]
     return Group(
         _heading(bug, solved),
@@ -51,14 +49,6 @@ def _made_by(bug: Bug) -> str:
 def _part(title: str, diff: str | None, shown: Callable[[str], RenderableType]) -> tuple[RenderableType, ...]:
     """A part of the page about a diff that an imported task may lack."""
     return () if diff is None else (heading(title), shown(diff))
-
-
-def recorded_verdicts(bug: Bug) -> tuple[Verdict, ...]:
-    """The recorded verdicts. Raises `ArtifactError` for values that are not verdicts."""
-    try:
-        return TypeAdapter(tuple[Verdict, ...]).validate_python(bug.verdicts)
-    except ValidationError as error:
-        raise ArtifactError(f"bug.json: verdicts: {first_fault(error, bug.verdicts)}") from error
 
 
 def _solved(solved: Mapping[str, Mapping[str, int]]) -> list[str]:

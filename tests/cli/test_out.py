@@ -86,6 +86,8 @@ def test_no_link_of_a_checkout_says_where_a_run_goes(tmp_path: Path, monkeypatch
     Path("runs/shop-2").symlink_to(tmp_path / "none")
     assert default_out("https://example.org/a/shop") == Path("runs/shop-3")
     assert made_of(Path("shop"), "world", anew=True) == Path("runs/shop-world")
+    Path("runs/shop-train").symlink_to(tmp_path / "mine")
+    assert default_out("https://example.org/a/shop", "train") == Path("runs/shop-train-2")
     Path("runs/shop-lessons").symlink_to(tmp_path / "mine")
     with pytest.raises(CurriculumError, match="runs/shop-lessons is a link"):
         made_of(Path("shop"), "lessons")

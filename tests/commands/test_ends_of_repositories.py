@@ -8,7 +8,7 @@ from selfplay.artifact import ArtifactError
 from selfplay.commands.curricula import IN_A_ROW, Ends
 from selfplay.commands.order import Order
 from selfplay.curriculum import open_curriculum
-from selfplay.repository.errors import RepositoryError
+from selfplay.repository.errors import CacheError, RepositoryError
 from selfplay.sandbox import SandboxError
 from selfplay.sandbox.retry import LimitMet, StillLost
 
@@ -17,6 +17,7 @@ from selfplay.sandbox.retry import LimitMet, StillLost
     ("error", "its_own"),
     [
         (RepositoryError("no tests"), True),
+        (CacheError("the cache folder cannot be used: No space left on device"), False),
         (LimitMet("a sandbox met its limits 2 times: it opened more than 2048 sockets"), True),
         (StillLost("8 sandboxes in a row failed: the sandbox died"), False),
         (SandboxError("no sandbox"), False),

@@ -1,12 +1,15 @@
 """What a confined call can open: a few folders, for as long as it lasts, and nothing of the network."""
 
 import errno
+import itertools
 import os
+import signal
 import socket
 import sqlite3
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -123,3 +126,43 @@ def test_a_kernel_of_an_earlier_version_is_asked_for_what_it_knows(
     inside, outside = places
     assert confined((inside / "own").read_text, [inside]) == "own"
     assert denied(outside.read_text, [inside])
+
+
+@needs_landlock
+def test_where_nobody_waits_any_more_the_call_has_ended(tmp_path: Path) -> None:
+    """An export that was interrupted went on, and made anew what was cleaned up under its hands."""
+    before = signal.signal(signal.SIGALRM, lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+    signal.setitimer(signal.ITIMER_REAL, 0.2)
+
+    def write() -> None:
+        for at in itertools.count():
+            (tmp_path / f"{at % 9}").write_text("x")
+
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            confined(write, [], [tmp_path])
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    for file in tmp_path.iterdir():
+        file.unlink()
+    time.sleep(0.1)
+    assert not [*tmp_path.iterdir()]
+
+
+@needs_landlock
+def test_packages_that_are_links_can_be_imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As uv's link mode, conda and Nix install them: the link of a file, or of a folder."""
+    store, folder = tmp_path / "store", tmp_path / "packages"
+    for name in ("one", "two"):
+        (store / name / "inner").mkdir(parents=True)
+        for file in ("__init__.py", "inner/__init__.py", "inner/late.py"):
+            (store / name / file).write_text("")
+    (folder / "one" / "inner").mkdir(parents=True)
+    for file in ("__init__.py", "inner/__init__.py", "inner/late.py"):
+        (folder / "one" / file).symlink_to(store / "one" / file)
+    (folder / "two").symlink_to(store / "two")
+    monkeypatch.setattr(sys, "path", [*sys.path, str(folder)])
+    for name in ("one", "two"):
+        file = folder / name / "inner" / "late.py"
+        assert confined(file.read_text, []) == ""
+        assert denied((tmp_path / "secret").touch, [])

@@ -11,7 +11,6 @@ from selfplay.curriculum.crediting import ENDING, injection_name
 from selfplay.curriculum.solving import Solves
 from selfplay.curriculum.stored_bugs import read_attempt, read_bug
 from selfplay.report.html.diffs import clean, clean_text, diff_value
-from selfplay.report.page import recorded_verdicts
 from selfplay.rollout.controls import CONTROLS
 
 MOST_IDS, MOST_FILES, MOST_TEXT = 500, 20, 20_000
@@ -96,7 +95,7 @@ def _verdicts(bug: Bug) -> list[dict[str, Any]]:
     return [
         {"check": clean(one.check), "passed": one.passed, "reason": clean(one.reason),
          "seconds": round(one.seconds, 3), "runs": one.runs}
-        for one in recorded_verdicts(bug)[:100]
+        for one in bug.recorded_verdicts()[:100]
     ]  # fmt: skip
 
 

@@ -11,10 +11,10 @@ from urllib.parse import unquote, urlsplit
 
 from selfplay.formatting import Say
 from selfplay.repository.cache import give
-from selfplay.repository.errors import SourceError
+from selfplay.repository.errors import CacheError, SourceError
 from selfplay.repository.fetching.copying import RUN_SECONDS, SOURCE_SECONDS, copied
 from selfplay.repository.fetching.find_repository import RepositoryPlace, at_url, locate
-from selfplay.repository.fetching.gitdir import GitDir
+from selfplay.repository.fetching.gitdir import GitDir, GitError
 from selfplay.repository.fetching.local import CACHES
 from selfplay.repository.fetching.nobody import as_nobody
 from selfplay.repository.fetching.quarantine import Quarantine, quarantine
@@ -49,7 +49,7 @@ def reading(
 ) -> Iterator[tuple[SourceFound, Quarantine]]:
     """What `source` holds, and the sandbox from which its layers can be taken. `work`: an empty folder of ours. Raises
     `SourceError`."""
-    store = GitDir.create(work / "store")
+    store = _store(work)
     with opened(task_of(source, store, downloads, releases, progress), backend, work) as found:
         yield found
 
@@ -60,9 +60,18 @@ def reading_tree(
 ) -> Iterator[tuple[SourceFound, Quarantine]]:
     """The same for a plain tree, with all its files. Raises `SourceError`."""
     order = ReadOrder("tree", str(folder), revision=revision, commit=version or "", closed=_root())
-    task = FetchTask(order, GitDir.create(work / "store"), (Mount(folder, SOURCE),), folder.stat().st_uid)
+    task = FetchTask(order, _store(work), (Mount(folder, SOURCE),), folder.stat().st_uid)
     with opened(task, backend, work) as found:
         yield found
+
+
+def _store(work: Path) -> GitDir:
+    """A new store in a folder of ours. Raises `CacheError`: nothing of a source has a part in it."""
+    try:
+        return GitDir.create(work / "store")
+    except GitError as error:
+        said = error.stderr.strip().rpartition("\n")[2][:300]
+        raise CacheError(f"the cache folder {work.parent} cannot be used: {said}", "Is the disk full?") from error
 
 
 def bring_tree(layer: Path, tree_hash: str, target: Path, backend: Backend) -> None:

@@ -35,6 +35,7 @@ from selfplay.repository.files.unpack import Inside, StreamBounds, bring_out
 from selfplay.sandbox import MIB, Backend, Completed, Limits, Mount, Sandbox, World, open_backend
 from selfplay.sandbox.kill_detection import believed_here
 from selfplay.sandbox.machine import fitting
+from selfplay.sandbox.protocol import FileRefused
 
 LIMITS = Limits(memory_bytes=4096 * MIB, disk_bytes=3072 * MIB, processes=128)
 READ_SECONDS = 900.0
@@ -80,8 +81,10 @@ class Quarantine:
                 check(answer.found)
             if not all(OID.fullmatch(one.commit) for one in answer.wanted):
                 raise MalformedAnswer("not the name of a commit")
-        except (MalformedAnswer, FileNotFoundError) as error:
-            raise SourceError(f"{self.shown} was read, but the answer is invalid: {error}") from error
+        except (MalformedAnswer, FileNotFoundError, FileRefused) as error:
+            raise SourceError(
+                f"{self.shown} was read, but the answer is invalid: {error}", "Name a part of it, or another revision."
+            ) from error
         if answer.problem:
             raise SourceError(*answer.problem)
         return answer

@@ -18,6 +18,7 @@ from selfplay.repository.suites import pytest_suite
 from selfplay.repository.suites.pytest_suite import CoverageMap
 from selfplay.sandbox import MIB, WORKDIR, Backend, Completed, Limits, Sandbox
 from selfplay.sandbox.kill_detection import PAUSES, ProgramKilled, refuse_dangerous_place, unless_killed
+from selfplay.sandbox.protocol import FileRefused
 from selfplay.scripted.edits.cuts import UNREADABLE
 from selfplay.scripted.injector import inside
 from selfplay.scripted.injector.git_log import COMMITS, log_command, past_changes
@@ -76,9 +77,11 @@ def trace(prepared: Prepared, suite: Suite, backend: Backend) -> Traced:
 
 
 def _traced(prepared: Prepared, suite: Suite, backend: Backend, believing: bool) -> Traced:
+    with backend.open(prepared.world(history=True)) as untouched:
+        changed = _changed(untouched)  # git does what the folder's settings say, which a suite may write
     with backend.open(prepared.world(history=True)) as sandbox:
         coverage = _run(prepared, suite, sandbox, believing)
-        return Traced(coverage, _changed(sandbox), _installed(prepared, suite, sandbox, believing))
+        return Traced(coverage, changed, _installed(prepared, suite, sandbox, believing))
 
 
 def _run(prepared: Prepared, suite: Suite, sandbox: Sandbox, believing: bool) -> str:
@@ -98,7 +101,7 @@ def _run(prepared: Prepared, suite: Suite, sandbox: Sandbox, believing: bool) ->
     try:
         report = inflated(sandbox.read_file(PACK, MOST_PACKED), MOST_BYTES, gzip=True).decode()
         coverage_of(report)
-    except ValueError as error:
+    except (ValueError, FileRefused) as error:
         raise SurveyFailed(f"the coverage report of {prepared.source} cannot be read: {error}", ADVICE) from error
     return report
 
