@@ -23,10 +23,10 @@ from selfplay.oracle.task import Task
 from selfplay.plain_text import decode, encode, safe_relative
 from selfplay.repository import Prepared
 from selfplay.sandbox import MIB, Backend, Completed, Limits, Sandbox, SandboxError, SandboxGone, World
-from selfplay.sandbox.kill_detection import unless_killed
+from selfplay.sandbox.kill_detection import starved, unless_killed
 from selfplay.untrusted_json import AnswerError, answer, inflated
 from selfplay.workbench.applying import DoesNotApply, apply_diffs
-from selfplay.workbench.own import Own, own_programs
+from selfplay.workbench.own import BUILD_SECONDS, Own, own_programs
 
 MAX_DIFF_BYTES = 8 * MIB
 MAX_MANIFEST_BYTES, MAX_FILES = 128 * MIB, 500_000
@@ -164,6 +164,9 @@ def _without_git(own: Own, kept: Sequence[str]) -> tuple[str, ...]:
     """Remove git data from the tree, except in the paths that the task's diffs change. Returns what was removed."""
     program = "".join(inside.text(name) for name in ("bounds.py", "carve.py", "unpack.py", "strip.py"))
     done = own.run([own.python, *_ISOLATED, program], json.dumps(kept).encode())
+    if done.timed_out and not starved(done.timed_out, done.cpu_seconds, BUILD_SECONDS):
+        why = f"its files take more than {BUILD_SECONDS:.0f} s to look through"
+        raise WorldError(f"the solver's world cannot be built: {why}")
     try:
         said = answer(Stripped, _checked(done, "strip.py").stdout)
     except AnswerError as error:

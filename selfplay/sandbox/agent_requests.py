@@ -12,6 +12,10 @@ SHOWN = 200
 """Characters of a command or a path shown in a message."""
 
 
+class FileRefused(SandboxError):
+    """What stands at a path inside is no file, or a larger one than was asked for: the fault of what wrote it."""
+
+
 def command(command: str | Sequence[str], env: Mapping[str, str], cwd: str) -> tuple[bytes, bytes, bytes]:
     """A command (a string goes to `bash -c`, a sequence is an argv), its environment and its folder. Raises
     `SandboxError` if it cannot be run."""

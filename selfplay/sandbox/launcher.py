@@ -13,12 +13,10 @@ before bwrap starts), and SHELF, one sized tmpfs per sandbox with its sources an
 """
 
 import contextlib
-import ctypes
 import fcntl
 import gc
 import json
 import os
-import platform
 import resource
 import select
 import signal
@@ -28,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from selfplay.sandbox.loopback import own_network
-from selfplay.sandbox.mounting import CLONE_NEWUSER, MS_REC, attach, bind, call, libc, mapped, mount, user_space
+from selfplay.sandbox.mounting import CLONE_NEWUSER, MS_REC, attach, bind, call, mapped, mount, pivot, user_space
 
 HOST, SHELF, FIXED = "/host", "/shelf", "/fixed"
 WRITABLE = ("upper", "work", "tmp", "shm", "home")
@@ -43,7 +41,6 @@ PER_USER = {"max_inotify_instances": b"32", "max_inotify_watches": b"8192"}
 NO_CORE = 1
 """Bytes of a core dump: too few, and the one value with which the kernel starts no handler, a program of its root's."""
 SEALS = fcntl.F_SEAL_WRITE | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_SEAL
-PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
 
 
 def user_namespace(others: int = 0) -> None:
@@ -76,8 +73,7 @@ def move_into_own_root(system: dict[str, Any]) -> None:
         Path(root + place).symlink_to(target)
     for place in (HOST, SHELF, "/tmp"):  # bwrap builds its new root on /tmp
         Path(root + place).mkdir()
-    if libc.syscall(PIVOT_ROOT[platform.machine()], root.encode(), (root + HOST).encode()) != 0:
-        raise OSError(ctypes.get_errno(), f"pivot_root: {os.strerror(ctypes.get_errno())}")
+    pivot(root, root + HOST)
     os.chdir("/")
 
 

@@ -15,17 +15,7 @@ from dataclasses import replace
 from typing import IO, Protocol
 
 from selfplay.sandbox import agent_requests, messages
-from selfplay.sandbox.protocol import (
-    MIB,
-    WORKDIR,
-    Cause,
-    Completed,
-    FileRefused,
-    Limits,
-    SandboxClosed,
-    SandboxError,
-    SandboxLost,
-)
+from selfplay.sandbox.protocol import MIB, WORKDIR, Cause, Completed, Limits, SandboxClosed, SandboxError, SandboxLost
 from selfplay.sandbox.stream_reader import reading
 
 GRACE_SECONDS = 20.0
@@ -176,7 +166,7 @@ class LiveSandbox:
         if answer[0] == b"data":
             return answer[1]
         if answer[0] == b"refused":
-            raise FileRefused(f"{path} {os.fsdecode(answer[1])}")
+            raise agent_requests.FileRefused(f"{path} {os.fsdecode(answer[1])}")
         number, text = messages.LENGTH.unpack(answer[1])[0], os.fsdecode(answer[2])
         raise agent_requests.file_error(path, number, text, self._limits)
 

@@ -7,6 +7,7 @@ import contextlib
 import ctypes
 import fcntl
 import os
+import platform
 import signal
 import struct
 from pathlib import Path
@@ -14,9 +15,10 @@ from pathlib import Path
 CLONE_NEWUSER = 0x10000000
 MS_BIND, MS_REC = 0x1000, 0x4000
 AT_FDCWD, AT_EMPTY_PATH, AT_RECURSIVE = -100, 0x1000, 0x8000
-OPEN_TREE_CLONE, MOVE_MOUNT_F_EMPTY_PATH, MOUNT_ATTR_IDMAP = 1, 4, 0x100000
+OPEN_TREE_CLONE, MOVE_MOUNT_F_EMPTY_PATH, MOUNT_ATTR_RDONLY, MOUNT_ATTR_IDMAP = 1, 4, 1, 0x100000
 OPEN_TREE, MOVE_MOUNT, MOUNT_SETATTR = 428, 429, 442  # the same on every machine
 ATTRIBUTES = struct.Struct("QQQQ")
+PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
 FIRST_KEPT = 200  # above the descriptors of bwrap and the agent
 
 libc = ctypes.CDLL(None, use_errno=True)
@@ -53,6 +55,20 @@ def bind(source: str, target: str) -> None:
     """Show `source`, a folder or a file, at `target`, which is created."""
     make_place(source, target)
     mount(source, target, "", MS_BIND | MS_REC)
+
+
+def pivot(root: str, old: str) -> None:
+    """Make the mount at `root` this process's root; the one before is at `old`, a folder in it."""
+    read_only(f"{root}/dev")
+    call("syscall", PIVOT_ROOT[platform.machine()], root.encode(), old.encode())
+
+
+def read_only(target: str) -> None:
+    """Make a mount, and what is mounted in it, read-only: device nodes there still work, but their times, which are
+    the host's, are nobody's to set. Kernels before 5.12 cannot."""
+    with contextlib.suppress(OSError):
+        attributes = ATTRIBUTES.pack(MOUNT_ATTR_RDONLY, 0, 0, 0)
+        call("syscall", MOUNT_SETATTR, AT_FDCWD, os.fsencode(target), AT_RECURSIVE, attributes, len(attributes))
 
 
 def mapped(source: str, space: int) -> int:

@@ -43,10 +43,6 @@ class Cause(StrEnum):
     UNKNOWN = "unknown"
 
 
-class FileRefused(SandboxError):
-    """What stands at a path inside is no file, or a larger one than was asked for: the fault of what wrote it."""
-
-
 class SandboxGone(SandboxError):
     """The sandbox no longer exists, so nothing is known about what ran in it."""
 

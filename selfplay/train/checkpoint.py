@@ -78,7 +78,7 @@ def resume_together(trainers: Mapping[str, Trainer], folder: Path) -> tuple[int,
         if position is None:
             raise TrainError(f"{found[-1]} has no checkpoint of {name}", REMOVE)
     assert position is not None
-    return int(found[-1].name.removeprefix("step-")), position
+    return _number(found[-1]), position
 
 
 def resume(trainer: Trainer, folder: Path) -> dict[str, Any] | None:
@@ -93,6 +93,8 @@ def load(trainer: Trainer, path: Path) -> dict[str, Any]:
     """Load one checkpoint into the trainer and return its position. Raises `TrainError` as `resume` does; if reading
     failed midway, the trainer is unusable."""
     about = _about(path)
+    if path.name != f"step-{about['step']}":
+        raise TrainError(f"{path} is the checkpoint of step {about['step']}: its name is another's", REMOVE)
     state = _state(trainer)
     options = deepcopy(state["optimizer"]["param_groups"])
     try:
@@ -166,7 +168,11 @@ def _making(folder: Path, number: int, keep: int) -> Iterator[tuple[Path, Path]]
         raise TrainError(
             f"no checkpoint can be written to {folder}: {_reason(error)}", f"Is the disk full? {free:.1f} GB are free."
         ) from error
-    _on_first(lambda: _remove(checkpoints(folder)[:-keep]))
+    _on_first(lambda: _remove([path for path in checkpoints(folder) if _number(path) <= number][:-keep]))
+
+
+def _number(path: Path) -> int:
+    return int(path.name.removeprefix("step-"))
 
 
 def _begin(made: Path) -> None:

@@ -1,11 +1,13 @@
 """The solver's world on the hand-made Python repository: what is in it, and what comes out of a solver's tricks."""
 
 import shutil
+import time
 from dataclasses import replace
 from pathlib import Path
 
 import hand_made
 import pytest
+from sparse_tars import sparse_tar
 
 from benchmarks.planting import HISTORY, Answer, plant
 from selfplay import patches
@@ -157,6 +159,18 @@ def test_git_data_is_taken_out_in_whatever_shape(
     with open_world(backend, Task(replace(task.world, tree=(tree,)), task.artifact)) as world:
         files = world.sandbox.run("find . -name .git -prune -o -type f -print", timeout=20).text.split("\n")
     assert world.git and not {f"./{path}" for path in planted} & set(files)
+
+
+def test_a_content_that_a_library_reads_for_minutes_ends_no_world(backend: Backend, task: Task, tmp_path: Path) -> None:
+    """A sparse file of 26 kB in an archive took six minutes, and the world was booked as a lost sandbox."""
+    tree = tmp_path / "tree"
+    shutil.copytree(task.world.tree[0], tree, symlinks=True)
+    (tree / "slow.tar").write_bytes(sparse_tar(2_000))
+    hand_made.give(tree, backend)
+    began = time.monotonic()
+    with open_world(backend, Task(replace(task.world, tree=(tree,)), task.artifact)) as world:
+        assert world.sandbox.run("test -f slow.tar", timeout=20).exit_code == 0
+    assert time.monotonic() - began < 30  # a second here
 
 
 def test_git_data_that_the_bug_changes_stays(backend: Backend, task: Task, tmp_path: Path) -> None:

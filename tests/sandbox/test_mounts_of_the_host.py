@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from selfplay.sandbox import Backend, World
+
 PLACE = Path("/proc/sys/fs/binfmt_misc")
 """The one folder of these in which the kernel lets something be mounted without hiding a setting."""
 PROGRAM = f"""
@@ -33,3 +35,11 @@ def test_what_is_mounted_among_the_kernels_settings_is_not_shown() -> None:
     assert done.returncode == 0, done.stderr
     assert "told: No such file" in done.stdout and "of the host" not in done.stdout and "Read-only" in done.stdout
     assert done.stdout.startswith("\n")
+
+
+def test_nobody_sets_the_times_of_the_hosts_devices(backend: Backend) -> None:
+    before = Path("/dev/full").stat().st_mtime_ns
+    with backend.open(World()) as sandbox:
+        sandbox.run("touch /dev/full", timeout=20)
+        assert sandbox.run("echo x >/dev/null && head -c 3 /dev/zero | wc -c", timeout=20).stdout == b"3\n"
+    assert Path("/dev/full").stat().st_mtime_ns == before

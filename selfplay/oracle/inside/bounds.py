@@ -1,5 +1,6 @@
 """The limits of the search, and the record of what it left unread. The first part of the program inside the sandbox."""
 
+import signal
 import time
 
 MOST_BYTES = 64 * 1024 * 1024
@@ -21,8 +22,14 @@ class Bounds:
 
     def __init__(self, seconds=SECONDS, size=MOST_UNPACKED):
         self.left = size
-        self.until = time.monotonic() + seconds
+        self.seconds, self.until = seconds, time.monotonic() + seconds
         self.unread = {}
+
+    def arm(self):
+        """Raise `Spent` wherever the program is when the time is over: a library may take minutes with one content."""
+        signal.signal(signal.SIGALRM, lambda *_: self.check())
+        signal.setitimer(signal.ITIMER_REAL, self.until - time.monotonic() + 0.1)
+        return self
 
     def take(self, size):
         """Count unpacked bytes against the budget. Raises `Spent`."""
@@ -33,7 +40,7 @@ class Bounds:
 
     def check(self):
         if time.monotonic() > self.until:
-            raise Spent("the search took more than %d seconds" % SECONDS)
+            raise Spent("the search took more than %d seconds" % self.seconds)
 
     def leave(self, where, why):
         """Record that `where` is not read."""

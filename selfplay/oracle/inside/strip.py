@@ -124,9 +124,10 @@ def strip(kept, removed, bounds):
 def main(kept):
     removed = Removed()
     try:
-        strip(kept, removed, Bounds(60.0))
+        strip(kept, removed, Bounds(60.0).arm())
     except Spent as spent:
         removed.stopped = str(spent)
+    signal.setitimer(signal.ITIMER_REAL, 0)
     json.dump({"gone": removed.gone, "stopped": removed.stopped}, sys.stdout)
 
 

@@ -81,11 +81,12 @@ def walk(roots, search):
 
 
 def main(roots):
-    search, stopped = Search(json.load(sys.stdin), tuple(roots[OWN:]), Bounds()), ""
+    search, stopped = Search(json.load(sys.stdin), tuple(roots[OWN:]), Bounds().arm()), ""
     try:
         walk(roots, search)
     except Spent as spent:
         stopped = str(spent)
+    signal.setitimer(signal.ITIMER_REAL, 0)
     search.together()
     found = [[where, *seen] for where, seen in search.found.items()]
     json.dump({"found": found, "unread": search.bounds.unread, "stopped": stopped or search.failed}, sys.stdout)

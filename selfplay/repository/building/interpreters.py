@@ -10,6 +10,7 @@ import re
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -93,7 +94,8 @@ def _candidates() -> Iterator[Path]:
         if folder.startswith("/") and "shims" not in folder
     ]
     for folder in dict.fromkeys([*FOLDERS, *on_path]):
-        yield from sorted(Path(folder).glob("python3.[0-9]*[0-9]"))
+        with suppress(OSError):  # closed to this user, as a folder of root's in an inherited PATH
+            yield from sorted(Path(folder).glob("python3.[0-9]*[0-9]"))
     own = home()
     for pattern in MANAGED:
         yield from sorted(own.glob(pattern)) if own else ()

@@ -33,9 +33,9 @@ from selfplay.repository.fetching.reading import (
 )  # fmt: skip
 from selfplay.repository.files.unpack import Inside, StreamBounds, bring_out
 from selfplay.sandbox import MIB, Backend, Completed, Limits, Mount, Sandbox, World, open_backend
+from selfplay.sandbox.agent_requests import FileRefused
 from selfplay.sandbox.kill_detection import believed_here
 from selfplay.sandbox.machine import fitting
-from selfplay.sandbox.protocol import FileRefused
 
 LIMITS = Limits(memory_bytes=4096 * MIB, disk_bytes=3072 * MIB, processes=128)
 READ_SECONDS = 900.0

@@ -17,8 +17,8 @@ from selfplay.repository import Prepared, Suite
 from selfplay.repository.suites import pytest_suite
 from selfplay.repository.suites.pytest_suite import CoverageMap
 from selfplay.sandbox import MIB, WORKDIR, Backend, Completed, Limits, Sandbox
+from selfplay.sandbox.agent_requests import FileRefused
 from selfplay.sandbox.kill_detection import PAUSES, ProgramKilled, refuse_dangerous_place, unless_killed
-from selfplay.sandbox.protocol import FileRefused
 from selfplay.scripted.edits.cuts import UNREADABLE
 from selfplay.scripted.injector import inside
 from selfplay.scripted.injector.git_log import COMMITS, log_command, past_changes

@@ -44,6 +44,17 @@ def test_the_newest_are_kept(tmp_path: Path) -> None:
     assert [path.name for path in checkpoint.checkpoints(tmp_path)] == ["step-2", "step-3"]
 
 
+def test_a_higher_number_that_somebody_gave_removes_nothing_that_is_saved(tmp_path: Path) -> None:
+    """In a shared run each new checkpoint was removed as it was saved: the stranger's had a higher number."""
+    trainer = learner()
+    checkpoint.save(train(trainer, 1), tmp_path, {})
+    (tmp_path / "step-1").rename(tmp_path / "step-999")
+    checkpoint.save(train(trainer, 1), tmp_path, {})
+    assert [path.name for path in checkpoint.checkpoints(tmp_path)] == ["step-2", "step-999"]
+    with pytest.raises(TrainError, match="step-999 is the checkpoint of step 1"):
+        checkpoint.resume(learner(), tmp_path)
+
+
 def test_a_kill_while_one_is_written_leaves_the_one_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The child dies when all data are on the disk and only the description and the name are missing."""
     trainer = train(learner(), 1)
