@@ -58,6 +58,7 @@ def finished(
 def whole_folder(out: Path, refusal: type[SelfplayError], hint: str) -> Iterator[Path]:
     """A folder to write to, which is renamed to `out` if the block succeeds and removed otherwise. Raises `refusal` if
     it cannot be written; `hint`: what to do then."""
+    out = out.absolute()
     made = out.with_name(f".{out.name}.new")
     try:
         with written(out, refusal, hint):

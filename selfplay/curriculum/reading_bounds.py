@@ -87,8 +87,8 @@ def bounded_time(runs: Sequence[Path]) -> Iterator[None]:
 
 
 def _all_own(runs: Sequence[Path]) -> bool:
-    """Whether this user made all of these: a run, or a file or bug of it."""
-    return all(any(map(is_own, (path, path.parent, path.parent.parent))) for path in runs)
+    """Whether this user made all of these: a run, or a file or bug of it. A run in a run is its own maker's."""
+    return all(is_own(_run_of(path)) for path in runs)
 
 
 def _named(runs: Sequence[Path]) -> str:
