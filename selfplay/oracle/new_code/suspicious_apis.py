@@ -104,35 +104,42 @@ def new_data(before: Mapping[str, str], after: Mapping[str, str], repaired: Mapp
     """A sentence if the files of a prediction that may be loaded (`after`) hold much more data than before and than
     after the known repair, such as the cases of the tests or their digests. Files are counted together, since code may
     move between them."""
-    most, now = max(_size(before), _size(repaired)), _size(after)
+    asked = any(reads_documentation(text) for path, text in after.items() if path.endswith(PYTHON))
+    most, now = max(_size(before, asked), _size(repaired, asked)), _size(after, asked)
     if now <= most + MOST_DATA:
         return ()
     return (f"its code holds {now - most} characters of data more than its files held",)
 
 
-def _size(texts: Mapping[str, str]) -> int:
-    return sum(size_of_data(text) for path, text in texts.items() if path.endswith(PYTHON))
+def _size(texts: Mapping[str, str], documented: bool) -> int:
+    return sum(size_of_data(text, documented) for path, text in texts.items() if path.endswith(PYTHON))
 
 
-def size_of_data(text: str) -> int:
+def reads_documentation(text: str) -> bool:
+    """Whether some Python code asks for docstrings, which are data then."""
+    return not DOCUMENTED.isdisjoint(_names(_nodes(text)))
+
+
+def size_of_data(text: str, documented: bool) -> int:
     """Characters of the constants in some Python code; 0 if the text is not Python. Texts that are statements, such as
-    docstrings, count only if the code reads docstrings."""
-    try:
-        nodes = [*ast.walk(syntax_tree(encode(text)))]
-    except (SyntaxError, ValueError):
-        return 0
-    asked = not DOCUMENTED.isdisjoint(_names(nodes))
+    docstrings, count if they are `documented`: before and after a change alike."""
+    nodes = _nodes(text)
     said = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
-    found = (node for node in nodes if isinstance(node, ast.Constant) and (asked or id(node) not in said))
+    found = (node for node in nodes if isinstance(node, ast.Constant) and (documented or id(node) not in said))
     return sum(len(repr(node.value)) for node in found)
+
+
+def _nodes(text: str) -> list[ast.AST]:
+    """The nodes of some Python code; none if it is not Python."""
+    try:
+        return [*ast.walk(syntax_tree(encode(text)))]
+    except (SyntaxError, ValueError):
+        return []
 
 
 def uses(text: str) -> dict[str, str]:
     """Name -> power, for each name in some Python code that shows a power; empty if the text is not Python."""
-    try:
-        nodes = [*ast.walk(syntax_tree(encode(text)))]
-    except (SyntaxError, ValueError):
-        return {}
+    nodes = _nodes(text)
     written, names = WrittenNames(nodes), {*_names(nodes)}
     asked = dict.fromkeys(asked_of_the_machine(nodes, written), MACHINE)
     found = {name: _POWER[name] for name in names if name in _POWER}

@@ -126,7 +126,7 @@ def test_with_one_answer_to_nearly_all_inputs_the_assurance_is_weak() -> None:
 def test_much_data_is_suspect_and_code_that_moves_is_not() -> None:
     """A list of 300 numbers of five digits: 1,500 characters and more; a moved one brings nothing."""
     table = "KNOWN = [" + ", ".join(str(10_000 + at) for at in range(301)) + "]\n"
-    assert size_of_data(table) == 301 * 5 > MOST_DATA
+    assert size_of_data(table, documented=False) == 301 * 5 > MOST_DATA
     assert new_data({"a.py": "x = 1\n"}, {"a.py": table}, {})
     assert not new_data({"a.py": table}, {"a.py": "from b import *\n", "b.py": table}, {})
     assert not new_data({"a.py": "x = 1\n"}, {"a.py": table}, {"a.py": table})  # the known repair has it, too
@@ -134,8 +134,11 @@ def test_much_data_is_suspect_and_code_that_moves_is_not() -> None:
 
 def test_documentation_is_no_data_unless_it_is_asked_for() -> None:
     text = f'def f():\n    """{"word " * 400}"""\n'
-    assert size_of_data(text) == 0
-    assert size_of_data(f"{text}\n\nprint(f.__doc__)\n") > MOST_DATA
+    assert size_of_data(text, documented=False) == 0
+    read = "import inspect\n\ndef of(thing):\n    return inspect.getdoc(thing)\n"
+    assert new_data({"a.py": ""}, {"a.py": f"{text}\n\nprint(f.__doc__)\n"}, {})
+    assert new_data({"a.py": ""}, {"a.py": text, "b.py": read}, {})  # from another file, too
+    assert not new_data({"a.py": text}, {"a.py": text + read}, {})  # what was there was no secret before
 
 
 CLAIMS = """def test_a(self):
