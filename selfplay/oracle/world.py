@@ -23,7 +23,7 @@ from selfplay.oracle.task import Task
 from selfplay.plain_text import decode, encode, safe_relative
 from selfplay.repository import Prepared
 from selfplay.sandbox import MIB, Backend, Completed, Limits, Sandbox, SandboxError, SandboxGone, World
-from selfplay.sandbox.kill_detection import starved, unless_killed
+from selfplay.sandbox.kill_detection import ProgramKilled, starved, unless_killed
 from selfplay.untrusted_json import AnswerError, answer, inflated
 from selfplay.workbench.applying import DoesNotApply, apply_diffs
 from selfplay.workbench.own import BUILD_SECONDS, Own, own_programs
@@ -137,14 +137,28 @@ def _its_own_fault(reason: str, sentence: str) -> Iterator[None]:
 def open_world(backend: Backend, task: Task, limits: Limits = Limits()) -> Iterator[SolverWorld]:
     """A sandbox ready for a solver's episode, closed when the context ends.
 
-    Raises `WorldError` when the bug's diffs do not apply, `SandboxError` when no sandbox is available.
+    Raises `WorldError` when the bug's diffs do not apply or its tree cannot be made ready, `SandboxError` when no
+    sandbox is available.
     """
     with backend.open(task.world, limits) as sandbox:
         own = own_programs(backend, sandbox)
-        git = _make_tree(own, task)
-        start = _manifest(own)
-        _bash(own, "commit.sh")
+        with _the_bugs_fault():
+            git = _make_tree(own, task)
+            start = _manifest(own)
+            _bash(own, "commit.sh")
         yield SolverWorld(task, sandbox, git, own, start)
+
+
+@contextmanager
+def _the_bugs_fault() -> Iterator[None]:
+    """What fails here fails through the files of the bug's own tree, and would fail again: a `WorldError`. A lost
+    sandbox, or a step that got no core, stays nobody's fault."""
+    try:
+        yield
+    except SandboxGone:
+        raise
+    except SandboxError as error:
+        raise WorldError(f"the solver's world cannot be built: {error.message}", error.hint) from error
 
 
 def _make_tree(own: Own, task: Task) -> tuple[str, ...]:
@@ -164,9 +178,6 @@ def _without_git(own: Own, kept: Sequence[str]) -> tuple[str, ...]:
     """Remove git data from the tree, except in the paths that the task's diffs change. Returns what was removed."""
     program = "".join(inside.text(name) for name in ("bounds.py", "carve.py", "unpack.py", "strip.py"))
     done = own.run([own.python, *_ISOLATED, program], json.dumps(kept).encode())
-    if done.timed_out and not starved(done.timed_out, done.cpu_seconds, BUILD_SECONDS):
-        why = f"its files take more than {BUILD_SECONDS:.0f} s to look through"
-        raise WorldError(f"the solver's world cannot be built: {why}")
     try:
         said = answer(Stripped, _checked(done, "strip.py").stdout)
     except AnswerError as error:
@@ -217,7 +228,11 @@ def _bash(own: Own, name: str, *arguments: str) -> Completed:
 
 def _checked(done: Completed, step: str) -> Completed:
     unless_killed(done, step)
-    if done.exit_code != 0 or done.timed_out:
+    if starved(done.timed_out, done.cpu_seconds, BUILD_SECONDS):
+        raise ProgramKilled(f"{step} did not get a core within {BUILD_SECONDS:.0f} s")
+    if done.timed_out:
+        raise SandboxError(f"{step} takes more than {BUILD_SECONDS:.0f} s")
+    if done.exit_code != 0:
         raise SandboxError(f"{step} failed in the solver's world: {done.stderr.decode('utf-8', 'replace')[-300:]}")
     return done
 

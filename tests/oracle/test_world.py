@@ -11,10 +11,12 @@ from sparse_tars import sparse_tar
 
 from benchmarks.planting import HISTORY, Answer, plant
 from selfplay import patches
+from selfplay.oracle import world
 from selfplay.oracle.errors import PredictionError, WorldError
 from selfplay.oracle.task import Task
 from selfplay.oracle.world import SolverWorld, open_world, prediction_of
-from selfplay.sandbox import Backend, World
+from selfplay.sandbox import Backend, SandboxError, World
+from selfplay.sandbox.kill_detection import ProgramKilled
 
 FIX = "sed -i 's/def /def  /' store/prices.py"
 
@@ -199,3 +201,22 @@ def test_a_bug_that_does_not_apply_is_named(backend: Backend, task: Task) -> Non
     broken = Task(task.world, task.artifact, (task.artifact.bug_inject,))  # planted twice: its context is gone
     with pytest.raises(WorldError, match="does not apply"), open_world(backend, broken):
         pass
+
+
+def test_a_tree_that_cannot_be_made_ready_is_the_bugs_fault_and_a_kill_is_nobodys(
+    backend: Backend, task: Task, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was booked as a lost sandbox: each attempt was played nine times, and eight such bugs ended the run."""
+
+    def fails(kind: type[SandboxError]) -> None:
+        def run(*_: object) -> None:
+            raise kind("strip.py takes more than 120 s")
+
+        monkeypatch.setattr(world, "_without_git", run)
+        with open_world(backend, task):
+            pytest.fail("it was opened")
+
+    with pytest.raises(WorldError, match=r"cannot be built: strip\.py takes more than 120 s"):
+        fails(SandboxError)
+    with pytest.raises(ProgramKilled):
+        fails(ProgramKilled)
