@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 
+from selfplay.formatting import count
 from selfplay.plain_text import encode, regular_file, safe_relative
 from selfplay.sandbox import MIB, Sandbox, World
 from selfplay.workbench.applying import DoesNotApply, prepare
@@ -67,7 +68,7 @@ def _archive(layers: tuple[Path, ...], paths: tuple[str, ...]) -> bytes:
     files = [file for path in paths if (file := next(_regular(layers, path), None))]
     size = sum(file.stat().st_size for file in files)
     if size > MOST_BYTES or len(paths) > MOST_FILES:
-        raise DoesNotApply(f"the test files hold {size // MIB} MiB in {len(paths)} files; {WHOLE} are read")
+        raise DoesNotApply(f"the test files hold {size // MIB} MiB in {count(len(paths), 'file')}; {WHOLE} are read")
     return _kept(layers, paths) if size <= KEPT_BYTES else _packed(layers, paths)
 
 

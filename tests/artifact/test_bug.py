@@ -44,7 +44,7 @@ def test_saved_and_loaded(tmp_path):
         ({"pass_to_pass": ["a [é]"]}, "'a [é]' is in more than one of"),
         ({"flaky": ["b"]}, "'b' is in more than one of"),
         ({"fail_to_pass": []}, "fail_to_pass:"),
-        ({"verdicts": [{"check": {"a": 1}, "passed": True, "reason": ""}]}, "verdicts:"),
+        ({"verdicts": [{"check": {"a": 1}, "passed": True, "reason": ""}]}, "verdicts.0.check:"),
         ({"tree_hash": ""}, "tree_hash:"),  # what is allowed for it would hold for every tree
         ({"tree_hash": "HEAD"}, "tree_hash:"),
     ],

@@ -28,7 +28,7 @@ def test_the_statement_of_ssr_is_the_reversed_weakening(tmp_path: Path) -> None:
 
 def test_the_plain_statement_names_tests_and_what_they_said(tmp_path: Path) -> None:
     messages = {"tests/test_a.py::test_broken": "AssertionError: assert 1 == 2\n"}
-    verdict = {"check": "bug", "passed": True, "details": {"messages": messages}}
+    verdict = {"check": "bug", "passed": True, "reason": "", "details": {"messages": messages}}
     _, told = statements(tmp_path / "run", pools.bug(ARTIFACT, verdicts=(verdict,)))
     assert "- `tests/test_a.py::test_broken`: AssertionError: assert 1 == 2\n" in told
     assert "1 test that should pass fails." in told

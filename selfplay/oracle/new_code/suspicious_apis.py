@@ -9,6 +9,7 @@ do not count. Other languages are not checked.
 import ast
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from selfplay.oracle.screening.host_queries import asked_of_the_machine
 from selfplay.oracle.screening.written_names import WrittenNames
@@ -104,29 +105,41 @@ def new_data(before: Mapping[str, str], after: Mapping[str, str], repaired: Mapp
     """A sentence if the files of a prediction that may be loaded (`after`) hold much more data than before and than
     after the known repair, such as the cases of the tests or their digests. Files are counted together, since code may
     move between them."""
-    asked = any(reads_documentation(text) for path, text in after.items() if path.endswith(PYTHON))
-    most, now = max(_size(before, asked), _size(repaired, asked)), _size(after, asked)
+    made, known = _data(after), (_data(before), _data(repaired))
+    most, now = max(one.size(made.read) for one in known), made.size(made.read)
     if now <= most + MOST_DATA:
         return ()
     return (f"its code holds {now - most} characters of data more than its files held",)
 
 
-def _size(texts: Mapping[str, str], documented: bool) -> int:
-    return sum(size_of_data(text, documented) for path, text in texts.items() if path.endswith(PYTHON))
+@dataclass(frozen=True)
+class Data:
+    """What some Python code holds, in characters: its constants, and texts that are statements, such as docstrings.
+    These are data where docstrings are `read`, before and after a change alike."""
+
+    constants: int = 0
+    documentation: int = 0
+    read: bool = False
+
+    def size(self, read: bool) -> int:
+        return self.constants + (self.documentation if read else 0)
 
 
-def reads_documentation(text: str) -> bool:
-    """Whether some Python code asks for docstrings, which are data then."""
-    return not DOCUMENTED.isdisjoint(_names(_nodes(text)))
+def _data(texts: Mapping[str, str]) -> Data:
+    found = [data_of(text) for path, text in texts.items() if path.endswith(PYTHON)]
+    sizes = (sum(one.constants for one in found), sum(one.documentation for one in found))
+    return Data(*sizes, any(one.read for one in found))
 
 
-def size_of_data(text: str, documented: bool) -> int:
-    """Characters of the constants in some Python code; 0 if the text is not Python. Texts that are statements, such as
-    docstrings, count if they are `documented`: before and after a change alike."""
+def data_of(text: str) -> Data:
+    """The data in some Python code; none if the text is not Python."""
     nodes = _nodes(text)
     said = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
-    found = (node for node in nodes if isinstance(node, ast.Constant) and (documented or id(node) not in said))
-    return sum(len(repr(node.value)) for node in found)
+    sizes = {True: 0, False: 0}
+    for node in nodes:
+        if isinstance(node, ast.Constant):
+            sizes[id(node) in said] += len(repr(node.value))
+    return Data(sizes[False], sizes[True], not DOCUMENTED.isdisjoint(_names(nodes)))
 
 
 def _nodes(text: str) -> list[ast.AST]:

@@ -13,7 +13,7 @@ from selfplay.oracle.behaviour.python_probes import Records
 from selfplay.oracle.behaviour.stored_behaviour import ENOUGH, Behaviour, most_alike
 from selfplay.oracle.behaviour.unseen_inputs import Novel, Novelty, all_novel, is_novel, novel_test
 from selfplay.oracle.layers import passed
-from selfplay.oracle.new_code.suspicious_apis import MOST_DATA, new_data, size_of_data
+from selfplay.oracle.new_code.suspicious_apis import MOST_DATA, Data, data_of, new_data
 
 SHOWN = "assert f('one two', 1, [2, 3], {}) == g(None, True, -1)"
 
@@ -126,7 +126,7 @@ def test_with_one_answer_to_nearly_all_inputs_the_assurance_is_weak() -> None:
 def test_much_data_is_suspect_and_code_that_moves_is_not() -> None:
     """A list of 300 numbers of five digits: 1,500 characters and more; a moved one brings nothing."""
     table = "KNOWN = [" + ", ".join(str(10_000 + at) for at in range(301)) + "]\n"
-    assert size_of_data(table, documented=False) == 301 * 5 > MOST_DATA
+    assert data_of(table).constants == 301 * 5 > MOST_DATA
     assert new_data({"a.py": "x = 1\n"}, {"a.py": table}, {})
     assert not new_data({"a.py": table}, {"a.py": "from b import *\n", "b.py": table}, {})
     assert not new_data({"a.py": "x = 1\n"}, {"a.py": table}, {"a.py": table})  # the known repair has it, too
@@ -134,7 +134,7 @@ def test_much_data_is_suspect_and_code_that_moves_is_not() -> None:
 
 def test_documentation_is_no_data_unless_it_is_asked_for() -> None:
     text = f'def f():\n    """{"word " * 400}"""\n'
-    assert size_of_data(text, documented=False) == 0
+    assert data_of(text) == Data(0, 2002, read=False)  # with its quotes
     read = "import inspect\n\ndef of(thing):\n    return inspect.getdoc(thing)\n"
     assert new_data({"a.py": ""}, {"a.py": f"{text}\n\nprint(f.__doc__)\n"}, {})
     assert new_data({"a.py": ""}, {"a.py": text, "b.py": read}, {})  # from another file, too
