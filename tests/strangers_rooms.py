@@ -56,7 +56,8 @@ OURS = "reads what selfplay or its user wrote"
 NOTHING = "reads no text"
 NO_STRANGER = {
     "cli": OURS, "cluster": OURS, "commands/training": OURS, "configs": OURS, "export/inside": INSIDE, "loop": OURS,
-    "confinement": NOTHING, "loop/planning": OURS, "oracle/inside": INSIDE, "prompts": OURS, "repository/inside": INSIDE, "rl": NOTHING,
+    "confinement": NOTHING,
+    "loop/planning": OURS, "oracle/inside": INSIDE, "prompts": OURS, "repository/inside": INSIDE, "rl": NOTHING,
     "rl/credit": NOTHING, "rl/loss": NOTHING, "roles": OURS, "roles/injector": OURS, "roles/solver": OURS,
     "scripted/injector/inside": INSIDE, "scripted/solver/inside": INSIDE, "train": NOTHING, "update": NOTHING,
     "update/batch": NOTHING, "update/step": NOTHING,
