@@ -5,6 +5,7 @@ import os
 import stat
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -77,12 +78,13 @@ def _packages(folders: tuple[str, ...]) -> tuple[Path, ...]:
     each of its files, and Landlock looks at the file."""
     found = [path for path in map(Path, folders) if path.is_absolute()]
     for folder in [path for path in found if path.is_dir()]:
-        for entry in folder.iterdir():
-            first = entry / "__init__.py"
-            if entry.is_symlink():
-                found.append(entry.resolve())
-            elif first.is_symlink():
-                found.append(first.resolve().parent)
+        with suppress(OSError):  # closed to this user, so nothing is imported from it
+            for entry in folder.iterdir():
+                first = entry / "__init__.py"
+                if entry.is_symlink():
+                    found.append(entry.resolve())
+                elif first.is_symlink():
+                    found.append(first.resolve().parent)
     return tuple(found)
 
 
