@@ -48,7 +48,7 @@ def confined(call: Callable[[], T], read: Sequence[Path], write: Sequence[Path] 
     try:
         return done.result()
     finally:
-        if not done.done():  # this thread was interrupted: nobody shall clean up under the other's hands
+        if not done.done():  # this thread was interrupted, and will clean up
             _interrupt(thread)
 
 

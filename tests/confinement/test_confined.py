@@ -130,7 +130,7 @@ def test_a_kernel_of_an_earlier_version_is_asked_for_what_it_knows(
 
 @needs_landlock
 def test_where_nobody_waits_any_more_the_call_has_ended(tmp_path: Path) -> None:
-    """An export that was interrupted went on, and made anew what was cleaned up under its hands."""
+    """An export that was interrupted went on, and wrote anew what was removed meanwhile."""
     before = signal.signal(signal.SIGALRM, lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
     signal.setitimer(signal.ITIMER_REAL, 0.2)
 
