@@ -39,7 +39,7 @@ dated
 
 _SUMS = r"""
 while IFS= read -r -d "" path; do
-  if [ -f "$path" ] && [ ! -L "$path" ]; then printf '%s\0' "$path"; fi
+  if [ -f "$path" ]; then printf '%s\0' "$path"; fi
 done | xargs -0 -r sha256sum -z --
 """
 
