@@ -19,7 +19,7 @@ def default_out(source: str, what: str = "") -> Path:
 
     Raises `SourceError` for a string that is not a source, `CurriculumError` where `runs` is a link."""
     _refuse_link(RUNS)
-    name = _plain(f"{name_of(source)}-{what}")
+    name = name_of(source) + (f"-{what}" if what else "")
     folders = (RUNS / (name if number == 1 else f"{name}-{number}") for number in count(1))
     recorded = Path(source).name if is_list(source) else source
     return next(folder for folder in folders if _may_take(folder, recorded))

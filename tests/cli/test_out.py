@@ -88,6 +88,8 @@ def test_no_link_of_a_checkout_says_where_a_run_goes(tmp_path: Path, monkeypatch
     assert made_of(Path("shop"), "world", anew=True) == Path("runs/shop-world")
     Path("runs/shop-train").symlink_to(tmp_path / "mine")
     assert default_out("https://example.org/a/shop", "train") == Path("runs/shop-train-2")
+    long = f"https://example.org/a/{'x' * 70}"  # a training run is not that of the curriculum
+    assert default_out(long, "train") == Path(f"runs/{'x' * 60}-train") != default_out(long)
     Path("runs/shop-lessons").symlink_to(tmp_path / "mine")
     with pytest.raises(CurriculumError, match="runs/shop-lessons is a link"):
         made_of(Path("shop"), "lessons")
