@@ -42,8 +42,8 @@ class _Late(BaseException):
 
 def bounded_reading(runs: Sequence[Path], read: Callable[[], T]) -> T:
     """The value of `read`, which can open these runs and no other folder (`confined`), and, unless this user made them
-    all, is limited in what it may allocate and in core seconds. For commands that only read and end; what was given up
-    may go on until then. Raises `CurriculumError` where more is needed, and what `read` raises."""
+    all, is limited in what it may allocate and in core seconds. For commands that only read and end. Raises
+    `CurriculumError` where more is needed, and what `read` raises."""
     with bounded_memory(runs), bounded_time(runs):
         return confined_reading(runs, read)
 

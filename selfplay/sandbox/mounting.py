@@ -58,7 +58,8 @@ def bind(source: str, target: str) -> None:
 
 
 def pivot(root: str, old: str) -> None:
-    """Make the mount at `root` this process's root; the one before is at `old`, a folder in it."""
+    """Make the mount at `root` this process's root, with a read-only `/dev`; the one before is at `old`, a folder in
+    it."""
     read_only(f"{root}/dev")
     call("syscall", PIVOT_ROOT[platform.machine()], root.encode(), old.encode())
 

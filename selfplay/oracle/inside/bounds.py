@@ -31,6 +31,9 @@ class Bounds:
         signal.setitimer(signal.ITIMER_REAL, self.until - time.monotonic() + 0.1)
         return self
 
+    def disarm(self):
+        signal.setitimer(signal.ITIMER_REAL, 0)
+
     def take(self, size):
         """Count unpacked bytes against the budget. Raises `Spent`."""
         self.left -= size

@@ -122,12 +122,12 @@ def strip(kept, removed, bounds):
 
 
 def main(kept):
-    removed = Removed()
+    removed, bounds = Removed(), Bounds(60.0).arm()
     try:
-        strip(kept, removed, Bounds(60.0).arm())
+        strip(kept, removed, bounds)
     except Spent as spent:
         removed.stopped = str(spent)
-    signal.setitimer(signal.ITIMER_REAL, 0)
+    bounds.disarm()
     json.dump({"gone": removed.gone, "stopped": removed.stopped}, sys.stdout)
 
 

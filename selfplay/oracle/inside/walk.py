@@ -86,7 +86,7 @@ def main(roots):
         walk(roots, search)
     except Spent as spent:
         stopped = str(spent)
-    signal.setitimer(signal.ITIMER_REAL, 0)
+    search.bounds.disarm()
     search.together()
     found = [[where, *seen] for where, seen in search.found.items()]
     json.dump({"found": found, "unread": search.bounds.unread, "stopped": stopped or search.failed}, sys.stdout)
