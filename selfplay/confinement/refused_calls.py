@@ -7,8 +7,21 @@ A refused call fails with EPERM. Numbers of another architecture are refused as 
 import ctypes
 import errno
 import platform
-import struct
 from typing import Final
+
+from selfplay.bpf import (
+    ALLOW,
+    ARCHITECTURE,
+    AUDIT,
+    JUMP_AT_LEAST,
+    JUMP_EQUAL,
+    LOAD,
+    NUMBER,
+    RETURN,
+    X32,
+    instruction,
+    refuse,
+)  # fmt: skip
 
 CALLS: Final = {
     "socket": (41, 198), "io_uring_setup": (425, 425), "chmod": (90, None), "fchmodat": (268, 53),
@@ -18,13 +31,7 @@ CALLS: Final = {
     "removexattrat": (466, 466),
 }  # fmt: skip
 """Name -> number on x86-64 and on aarch64; None: it has no such call there."""
-MACHINES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
-"""Machine -> its column in `CALLS`, and its number in linux/audit.h."""
-LOAD, JUMP_EQUAL, JUMP_AT_LEAST, RETURN = 0x20, 0x15, 0x35, 0x06
-ALLOW, REFUSE = 0x7FFF0000, 0x00050000 | errno.EPERM
-NUMBER, ARCHITECTURE = 0, 4
-X32 = 0x40000000
-"""Numbers from here on are those of another form of the calls on x86-64."""
+COLUMNS: Final = ("x86_64", "aarch64")
 PR_SET_SECCOMP, FILTER = 22, 2
 
 
@@ -43,18 +50,18 @@ def refuse_calls() -> None:
 
 def program(machine: str) -> bytes:
     """The filter; empty for a machine whose numbers are not known."""
-    if machine not in MACHINES:
+    if machine not in COLUMNS:
         return b""
-    column, audit = MACHINES[machine]
-    numbers = [both[column] for both in CALLS.values() if both[column] is not None]
+    column = COLUMNS.index(machine)
+    numbers = [number for both in CALLS.values() if (number := both[column]) is not None]
     refused = len(numbers) + 1  # lines from the first comparison to the last line but one, which allows
     lines = [
-        (LOAD, ARCHITECTURE, 0, 0),
-        (JUMP_EQUAL, audit, 0, refused + 2),
-        (LOAD, NUMBER, 0, 0),
-        (JUMP_AT_LEAST, X32, refused, 0),
-        *((JUMP_EQUAL, number, refused - 1 - at, 0) for at, number in enumerate(numbers)),
-        (RETURN, ALLOW, 0, 0),
-        (RETURN, REFUSE, 0, 0),
+        instruction(LOAD, ARCHITECTURE),
+        instruction(JUMP_EQUAL, AUDIT[machine], 0, refused + 2),
+        instruction(LOAD, NUMBER),
+        instruction(JUMP_AT_LEAST, X32, refused),
+        *(instruction(JUMP_EQUAL, number, refused - 1 - at) for at, number in enumerate(numbers)),
+        instruction(RETURN, ALLOW),
+        refuse(errno.EPERM),
     ]
-    return b"".join(struct.pack("<HBBI", code, true, false, value) for code, value, true, false in lines)
+    return b"".join(lines)

@@ -34,15 +34,27 @@ the whole machine.
 import errno
 import platform
 import socket
-import struct
 from dataclasses import dataclass
 
+from selfplay.bpf import (
+    ALLOW,
+    ARCHITECTURE,
+    ARGUMENTS,
+    AUDIT,
+    JUMP_AT_LEAST,
+    JUMP_EQUAL,
+    JUMP_SET,
+    KILL,
+    LOAD,
+    NUMBER,
+    RETURN,
+    X32,
+    instruction,
+    refuse,
+)  # fmt: skip
 from selfplay.sandbox import system_calls
 from selfplay.sandbox.protocol import IsolationUnavailable
 
-LOAD, JUMP_EQUAL, JUMP_SET, JUMP_AT_LEAST, RETURN = 0x20, 0x15, 0x45, 0x35, 0x06
-ALLOW, KILL, ERRNO = 0x7FFF0000, 0x80000000, 0x00050000
-NUMBER, ARCHITECTURE, ARGUMENTS = 0, 4, (16, 24, 32, 40)  # offsets in struct seccomp_data, little endian
 NAMESPACE_FLAGS = 0x7E020080  # CLONE_NEW{NS,CGROUP,UTS,IPC,USER,PID,NET,TIME}
 TERMINAL_INPUT = (0x5412, 0x541C, 0x5423)
 """TIOCSTI and TIOCLINUX can type into the user's terminal; TIOCSETD makes the host load a module."""
@@ -56,7 +68,6 @@ SOCKET_PROGRAMS = (26, 50, 51, 52)  # SO_ATTACH_FILTER, SO_ATTACH_BPF, SO_ATTACH
 RECEIVE_BUFFER = (8, 33)  # SO_RCVBUF and SO_RCVBUFFORCE
 PROCESS_OF_PEER = (77,)  # SO_PEERPIDFD: of a build's socket it would be the supervisor
 FAMILIES = (socket.AF_UNIX, socket.AF_INET, socket.AF_INET6)
-X32 = 0x40000000
 AGENT = 1  # its process number inside
 PRIO_USER, IOPRIO_WHO_USER = 2, 3
 SCHEDULING = ("sched_setaffinity", "sched_setparam", "sched_setscheduler")
@@ -93,18 +104,6 @@ RULES = {
 }
 """What protects the machine. The filter that an engine applies is rendered from the same (`docker.profile`); what
 protects the agent from commands is this filter's alone."""
-
-AUDIT = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}  # linux/audit.h
-
-
-def instruction(code: int, value: int, if_true: int = 0, if_false: int = 0) -> bytes:
-    """One `struct sock_filter`."""
-    return struct.pack("<HBBI", code, if_true, if_false, value)
-
-
-def refuse(number: int) -> bytes:
-    """Return from the filter: the call fails with this errno."""
-    return instruction(RETURN, ERRNO | number)
 
 
 def on_call(number: int, body: list[bytes]) -> list[bytes]:

@@ -10,7 +10,7 @@ from filter_programs import ALLOW, AUDIT, answer, libseccomp_numbers
 
 from selfplay.confinement import confined
 from selfplay.confinement.landlock import landlock_version
-from selfplay.confinement.refused_calls import CALLS, MACHINES, program
+from selfplay.confinement.refused_calls import CALLS, COLUMNS, program
 
 EPERM = 1
 
@@ -40,9 +40,9 @@ def test_what_reaches_outside_without_opening_is_refused(call: Callable[[Path], 
     call(file)  # elsewhere it is made
 
 
-@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize("machine", COLUMNS)
 def test_the_filter_refuses_these_calls_and_no_other(machine: str) -> None:
-    column, audit = MACHINES[machine]
+    column, audit = COLUMNS.index(machine), AUDIT[machine]
     refused = {numbers[column] for numbers in CALLS.values()} - {None}
     lines = program(machine)
     assert {number for number in range(600) if answer(lines, audit, number) == EPERM} == refused
@@ -51,13 +51,13 @@ def test_the_filter_refuses_these_calls_and_no_other(machine: str) -> None:
     assert all(answer(lines, other, 0) == EPERM for name, other in AUDIT.items() if name != machine)
 
 
-@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize("machine", COLUMNS)
 def test_every_number_is_the_one_libseccomp_has(machine: str) -> None:
     newer = {"fchmodat2", "setxattrat", "removexattrat"}  # Linux 6.6 and 6.13: scripts/syscall.tbl
     theirs = libseccomp_numbers(machine, CALLS)
     for name, numbers in CALLS.items():
         known = theirs[name] if theirs[name] >= 0 else None
-        assert numbers[MACHINES[machine][0]] == known or (name in newer and theirs[name] == -1), name
+        assert numbers[COLUMNS.index(machine)] == known or (name in newer and theirs[name] == -1), name
 
 
 def test_a_machine_that_is_not_known_has_no_filter() -> None:
