@@ -16,8 +16,8 @@ from typing import Any
 
 from benchmarks.figures import Figure, Sheet, report
 from selfplay.repository.cache import default_cache
+from selfplay.sandbox.errors import SandboxError
 from selfplay.sandbox.programs import find_bwrap
-from selfplay.sandbox.protocol import SandboxError
 
 COMMANDS = 60
 IMAGE = "selfplay-debian"

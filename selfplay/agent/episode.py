@@ -21,7 +21,7 @@ from typing import Any, Protocol
 from selfplay.agent.actions import Budget, Call, Finish, Malformed, Observation, Stop, Turn
 from selfplay.agent.toolset import COMMAND_SECONDS, BadCall, ToolContext, ToolFailed, ToolResult, Toolset
 from selfplay.agent.trajectory import MALFORMED, Record, Step, Trajectory
-from selfplay.sandbox import Sandbox, SandboxLost
+from selfplay.sandbox import InsideError, Sandbox, SandboxLost
 from selfplay.sandbox.workers import Workers
 
 log = logging.getLogger(__name__)
@@ -217,6 +217,8 @@ def run_call(toolset: Toolset, call: Call, context: ToolContext) -> ToolResult:
         return tool.run(call.arguments, context)
     except ToolFailed as error:
         return ToolResult(f"{call.tool}: {error}", 1, malformed=isinstance(error, BadCall))
+    except InsideError as error:
+        return ToolResult(f"{call.tool}: {error.message}", 1)
 
 
 def _timed(toolset: Toolset, call: Call, context: ToolContext) -> tuple[ToolResult, float]:

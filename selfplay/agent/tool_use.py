@@ -24,7 +24,7 @@ from selfplay.agent.toolset import (
 )
 from selfplay.formatting import cap, count
 from selfplay.plain_text import decode, encode
-from selfplay.sandbox import WORKDIR, Completed, SandboxError, SandboxGone
+from selfplay.sandbox import WORKDIR, Completed
 from selfplay.sandbox.kill_detection import unless_killed
 
 _SEARCH, _REPLACE = re.compile(r"<{5,9} ?SEARCH\s*"), re.compile(r">{5,9} ?REPLACE\s*")
@@ -147,10 +147,6 @@ def _content(path: str, context: ToolContext) -> str:
         return decode(context.sandbox.read_file(path))
     except FileNotFoundError:
         raise ToolFailed(f"{path} does not exist") from None
-    except SandboxGone:
-        raise
-    except SandboxError as error:
-        raise ToolFailed(error.message) from error
 
 
 def _write(context: ToolContext, path: str, content: str) -> None:

@@ -21,7 +21,7 @@ from selfplay.rollout.retries import Retries, idle_check_in, of_the_machine
 from selfplay.rollout.rollout import Rollout, SolverKey, SolverOutcome, SolverRollout
 from selfplay.rollout.scheduler import ModelDown, RolloutError, many
 from selfplay.rollout.solver import SolverRun, calibrated, grader_of, solver_outcome, solver_rollout
-from selfplay.sandbox import Cause, SandboxError
+from selfplay.sandbox import Cause, InsideError, MachineError, SandboxError
 from selfplay.sandbox.retry import RESUMES
 
 log = logging.getLogger(__name__)
@@ -134,11 +134,11 @@ async def _or_why_not(playing: Awaitable[Played], ready: ReadyBug, number: int) 
     """The played attempt, or the internal error by which it failed."""
     try:
         return await playing
-    except (SandboxError, ModelDown, RolloutError):
+    except (SandboxError, InsideError, ModelDown, RolloutError):
         raise
     except Exception as error:
         if of_the_machine(error):
-            raise SandboxError(f"an attempt could not be played: {error}", RESUMES) from error
+            raise MachineError(f"an attempt could not be played: {error}", RESUMES) from error
         log.warning("attempt %d at %s could not be played", number, ready.bug.id, exc_info=True)
         return str(error) if isinstance(error, SelfplayError) else f"{type(error).__name__}: {error}"
 

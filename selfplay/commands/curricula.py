@@ -28,9 +28,9 @@ from selfplay.errors import SelfplayError
 from selfplay.formatting import Say, count
 from selfplay.repository.cache import default_cache
 from selfplay.repository.disk import VARIABLE
-from selfplay.repository.errors import CacheError, RepositoryError
+from selfplay.repository.errors import RepositoryError
 from selfplay.rollout.players import Player, player_named
-from selfplay.sandbox import Backend
+from selfplay.sandbox import Backend, InsideError
 from selfplay.sandbox.retry import LimitMet
 from selfplay.user_paths import home
 
@@ -110,7 +110,7 @@ class Ends:
         if isinstance(error, sqlite3.Error | CurriculumError) and not isinstance(error, OtherSettings):
             raise error
         self.say(f"{order.source} is skipped: {record_failure(self.pool, order.source, error)}")
-        own = isinstance(error, RepositoryError | OtherSettings | LimitMet) and not isinstance(error, CacheError)
+        own = isinstance(error, RepositoryError | InsideError | OtherSettings | LimitMet)
         self.row = 0 if own else self.row + 1
         if self.row == IN_A_ROW:
             raise error

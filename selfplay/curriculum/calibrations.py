@@ -23,7 +23,7 @@ from selfplay.oracle.calibration import Calibration, CalibrationFailure, Unreada
 from selfplay.oracle.errors import OracleError
 from selfplay.oracle.task import Oracle, Task
 from selfplay.plain_text import encode
-from selfplay.sandbox import Backend, Limits
+from selfplay.sandbox import Backend, InsideError, Limits
 
 CALIBRATION_FILE = "calibration.json"
 MOST_BYTES = 256 * 1024 * 1024
@@ -68,7 +68,7 @@ def _made(
     for number in range(1, TRIES + 1):
         try:
             return calibrate(backend, task, oracle, limits, counterfactual=counterfactual)
-        except OracleError as error:
+        except (OracleError, InsideError) as error:
             failure = CalibrationFailure.of(error, failed + number)
     return failure
 

@@ -32,7 +32,8 @@ def calibrate(
     """Run the instrumented tests on the original and, for `counterfactual`, collect what the second look needs.
 
     The calibration is one value, so that every attempt at the bug shares these runs. Raises `OracleError` when the
-    original fails its own tests, `SandboxError` when no sandbox is available or it is lost."""
+    original fails its own tests, `InsideError` when its tree cannot be made ready, `SandboxError` when no sandbox is
+    available or it is lost."""
     originals = read_originals(task.world, task.artifact.test_files)
     asks = any(path.endswith(".py") for path in originals) and "test" in task.artifact.test_script
     trials = [Trial()]

@@ -122,7 +122,7 @@ class CalibrationFailure:
     tries: int | None = None
 
     @classmethod
-    def of(cls, error: OracleError, tries: int | None = None) -> "CalibrationFailure":
+    def of(cls, error: SelfplayError, tries: int | None = None) -> "CalibrationFailure":
         return cls(error.message, error.hint, tries)
 
     def error(self) -> OracleError:

@@ -9,7 +9,7 @@ from selfplay import subprocesses
 from selfplay.errors import SelfplayError
 from selfplay.oracle.grades import Grade
 from selfplay.oracle.reasons import BREAKS_GRADER
-from selfplay.sandbox import SandboxError
+from selfplay.sandbox import InsideError, SandboxError
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -25,11 +25,13 @@ def _is_of_the_system(error: Exception) -> bool:
 def safely(work: Callable[[], T], calibrated: bool = False) -> T | Grade:
     """The result of `work`. Only here an internal error becomes the grade of one prediction: not resolved, with the
     reason, and the traceback in the log. `calibrated`: the bug itself passes these steps, so that the prediction is to
-    blame for what fails in them, but for errors of the system. Raises `SandboxError` for a lost sandbox."""
+    blame for what fails in them, but for errors of the system. Raises `SandboxError`."""
     try:
         return work()
     except SandboxError:
         raise
+    except InsideError as error:
+        return Grade(False, BREAKS_GRADER if calibrated else "cannot-be-graded", error.message)
     except SelfplayError as error:  # a bug that cannot be graded, or is damaged
         return Grade(False, "cannot-be-graded", error.message)
     except Exception as error:

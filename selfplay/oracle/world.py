@@ -22,7 +22,7 @@ from selfplay.oracle.errors import PredictionError, WorldError
 from selfplay.oracle.task import Task
 from selfplay.plain_text import decode, encode, safe_relative
 from selfplay.repository import Prepared
-from selfplay.sandbox import MIB, Backend, Completed, Limits, Sandbox, SandboxError, SandboxGone, World
+from selfplay.sandbox import MIB, Backend, Completed, InsideError, Limits, Sandbox, World
 from selfplay.sandbox.kill_detection import ProgramKilled, starved, unless_killed
 from selfplay.untrusted_json import AnswerError, answer, inflated
 from selfplay.workbench.applying import DoesNotApply, apply_diffs
@@ -127,9 +127,7 @@ def _its_own_fault(reason: str, sentence: str) -> Iterator[None]:
     """What fails here fails through what the solver left: a `PredictionError`. A lost sandbox stays nobody's fault."""
     try:
         yield
-    except SandboxGone:
-        raise
-    except SandboxError as error:
+    except InsideError as error:
         raise PredictionError(reason, f"{sentence}: {error.message}") from error
 
 
@@ -155,9 +153,7 @@ def _the_bugs_fault() -> Iterator[None]:
     sandbox, or a step that got no core, stays nobody's fault."""
     try:
         yield
-    except SandboxGone:
-        raise
-    except SandboxError as error:
+    except InsideError as error:
         raise WorldError(f"the solver's world cannot be built: {error.message}", error.hint) from error
 
 
@@ -181,7 +177,7 @@ def _without_git(own: Own, kept: Sequence[str]) -> tuple[str, ...]:
     try:
         said = answer(Stripped, _checked(done, "strip.py").stdout)
     except AnswerError as error:
-        raise SandboxError(f"strip.py gave an invalid answer: {error}") from error
+        raise InsideError(f"strip.py gave an invalid answer: {error}") from error
     gone = [f"{path.removeprefix('./')}: {what}" for path, what in sorted(said.gone.items())]
     return (*gone, *([f"not all was removed: {said.stopped}"] if said.stopped else []))
 
@@ -195,24 +191,24 @@ class Stripped:
 
 
 def _manifest(own: Own) -> Manifest:
-    """Every file of the tree. Raises `SandboxError` when the tree cannot be walked."""
+    """Every file of the tree. Raises `InsideError` when the tree cannot be walked."""
     done = _python(own, "manifest")
     if done.truncated:
-        raise SandboxError("the tree has too many files to be listed")
+        raise InsideError("the tree has too many files to be listed")
     return read_manifest(done.stdout)
 
 
 def read_manifest(packed: bytes) -> Manifest:
-    """Parse the output of `look.py`. Raises `SandboxError` for anything else."""
+    """Parse the output of `look.py`. Raises `InsideError` for anything else."""
     try:
         listed = inflated(packed, MAX_MANIFEST_BYTES)
     except AnswerError as error:
-        raise SandboxError(f"the tree has too many files to be listed: {error}") from error
+        raise InsideError(f"the tree has too many files to be listed: {error}") from error
     at, found = 0, dict[str, str]()
     while at < len(listed):
         entry = _ENTRY.match(listed, at)
         if not entry or len(found) == MAX_FILES:
-            raise SandboxError("the tree cannot be listed: the answer is not a list of files")
+            raise InsideError("the tree cannot be listed: the answer is not a list of files")
         at = entry.end()
         found[decode(entry[3])] = f"{entry[1].decode()} {entry[2].decode()}"
     return found
@@ -231,9 +227,9 @@ def _checked(done: Completed, step: str) -> Completed:
     if starved(done.timed_out, done.cpu_seconds, BUILD_SECONDS):
         raise ProgramKilled(f"{step} did not get a core within {BUILD_SECONDS:.0f} s")
     if done.timed_out:
-        raise SandboxError(f"{step} takes more than {BUILD_SECONDS:.0f} s")
+        raise InsideError(f"{step} takes more than {BUILD_SECONDS:.0f} s")
     if done.exit_code != 0:
-        raise SandboxError(f"{step} failed in the solver's world: {done.stderr.decode('utf-8', 'replace')[-300:]}")
+        raise InsideError(f"{step} failed in the solver's world: {done.stderr.decode('utf-8', 'replace')[-300:]}")
     return done
 
 

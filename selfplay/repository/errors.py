@@ -1,18 +1,19 @@
-"""Errors on the way from a SOURCE to a measured suite, with advice for the user."""
+"""Errors on the way from a SOURCE to a measured suite, with advice for the user. A `RepositoryError` is the fault of
+what the source holds, a `CacheError` never."""
 
 from selfplay.errors import SelfplayError
 
 
+class CacheError(SelfplayError):
+    """The folder of built environments, or another output folder, cannot be used."""
+
+
 class RepositoryError(SelfplayError):
-    """Base of this room's errors."""
+    """Base of the errors that a repository causes."""
 
 
 class SourceError(RepositoryError):
     """The source is malformed, is not a repository, or cannot be fetched."""
-
-
-class CacheError(RepositoryError):
-    """The folder of built environments, or another output folder, cannot be used."""
 
 
 class NoInterpreter(RepositoryError):

@@ -28,7 +28,7 @@ from selfplay.rollout.bug_record import Origin, bug_of, tree_key
 from selfplay.rollout.players import Player
 from selfplay.rollout.playing import play_role
 from selfplay.rollout.rollout import InjectorKey, InjectorOutcome, InjectorRollout, Rollout
-from selfplay.sandbox import Backend, Limits, Sandbox, SandboxError
+from selfplay.sandbox import Backend, InsideError, Limits, Sandbox, SandboxError
 from selfplay.sandbox.admission import SandboxPool
 from selfplay.sandbox.workers import Workers
 from selfplay.validators import validate
@@ -188,13 +188,14 @@ def _checked(
 
 def _leak(run: InjectorRun, backend: Backend, artifact: Artifact) -> str:
     """What gives the answer away in the world of a bug's solver; empty without other copies of the project, and for an
-    artifact that makes no world, which the checks report. Raises `SandboxError`."""
+    artifact that makes no world, which the checks report. Raises `InsideError` where no search can be made, and
+    `SandboxError`."""
     prepared = run.origin.prepared
     if not run.copies.of(prepared, backend).places:
         return ""
     try:
         found = audit_task(backend, Task(solver_world(prepared), artifact)).worst
-    except SandboxError:
+    except (SandboxError, InsideError):
         raise
     except SelfplayError:
         return ""

@@ -13,8 +13,9 @@ counted as not playable, and not tried again by a resumed run. This becomes fina
 none is left: if `SET_ASIDE` jobs in a row would be set aside, the machine is to blame, the run ends, and the next run
 tries them all again. 5. A job that hits a limit of its sandbox twice is to blame itself at once; for an episode this is
 a result like any other. So is a script that is killed at every try while an idle program lives on
-(`workbench/running.py`). 6. A sandbox that cannot be started, or refuses to go on, counts as a lost one. 7. What runs
-outside the loop (preparing a repository, its measurement, the survey, one grade) is done again by `sandbox/retry.py`.
+(`workbench/running.py`). 6. A sandbox that cannot be started (`MachineError`, `WorldRefused`) counts as a lost one.
+What failed through what is in it (`InsideError`) is the job's own fault: it is set aside at once. 7. What runs outside
+the loop (preparing a repository, its measurement, the survey, one grade) is done again by `sandbox/retry.py`.
 
 A model that does not answer is treated alike, but no job is set aside for it: `UNANSWERED` failures in a row end the
 run.
@@ -28,7 +29,7 @@ from typing import Generic, TypeVar
 
 from selfplay.errors import SelfplayError
 from selfplay.formatting import count
-from selfplay.sandbox import Cause, SandboxError, SandboxLost, World
+from selfplay.sandbox import Cause, InsideError, SandboxError, SandboxLost, World
 from selfplay.sandbox.admission import SandboxPool
 from selfplay.sandbox.retry import LIMITS, LOST_SANDBOXES, RESUMES, pause_after
 from selfplay.sandbox.workers import Workers
@@ -121,6 +122,12 @@ class Retries(Generic[J, R]):
         aside, self._aside = self._aside, []
         return aside
 
+    def own_fault(self, entry: JobState[J], error: InsideError) -> R:
+        """The result of a job that failed through what is in its sandbox. Raises the error where there is none."""
+        if self.unplayed is None:
+            raise error
+        return self.unplayed(entry.job, error)
+
     async def failed(self, entry: JobState[J], error: SandboxError | ModelDown) -> bool:
         """Count a failure; returns whether to play the job again. Raises `RolloutError` after too many."""
         if isinstance(error, ModelDown):
@@ -171,7 +178,7 @@ class Retries(Generic[J, R]):
             return False
         try:
             await self.idle_check(min(max(seconds, LEAST_IDLE), LONGEST_IDLE))
-        except SandboxError:
+        except (SandboxError, InsideError):
             return False
         self._row = 0
         return True

@@ -15,7 +15,7 @@ from contextlib import aclosing, contextmanager
 from typing import Generic, TypeVar
 
 from selfplay.rollout.retries import JobState, ModelDown, Retries, RolloutError, idle_check_in
-from selfplay.sandbox import Backend, Limits, SandboxError
+from selfplay.sandbox import Backend, InsideError, Limits, SandboxError
 from selfplay.sandbox.admission import SandboxPool
 from selfplay.sandbox.workers import Workers
 
@@ -78,6 +78,8 @@ async def many(
                     log.warning("played again: %s", error.message)
                     jobs.again.append(entry)
                 continue
+            except InsideError as error:
+                result = losses.own_fault(entry, error)
             losses.finish()
             for one in losses.believed():
                 yield one

@@ -1,19 +1,24 @@
 """Runs untrusted code. No other part of the package does."""
 
 from selfplay.sandbox.backends import Isolation, open_backend
+from selfplay.sandbox.errors import (
+    Cause,
+    InsideError,
+    IsolationUnavailable,
+    MachineError,
+    SandboxError,
+    SandboxGone,
+    SandboxLost,
+    WorldRefused,
+)
 from selfplay.sandbox.protocol import (
     MIB,
     WORKDIR,
     Backend,
-    Cause,
     Completed,
-    IsolationUnavailable,
     Limits,
     Mount,
     Sandbox,
-    SandboxError,
-    SandboxGone,
-    SandboxLost,
     World,
 )
 
@@ -23,14 +28,17 @@ __all__ = [
     "Backend",
     "Cause",
     "Completed",
+    "InsideError",
     "Isolation",
     "IsolationUnavailable",
     "Limits",
+    "MachineError",
     "Mount",
     "Sandbox",
     "SandboxError",
     "SandboxGone",
     "SandboxLost",
     "World",
+    "WorldRefused",
     "open_backend",
 ]

@@ -13,8 +13,9 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass
 
+from selfplay.sandbox.errors import SandboxBusy, SandboxClosed, WorldRefused
 from selfplay.sandbox.machine import SHARE, LimitsTooLarge, check, machine
-from selfplay.sandbox.protocol import MIB, Backend, Limits, Sandbox, SandboxClosed, SandboxError, World
+from selfplay.sandbox.protocol import MIB, Backend, Limits, Sandbox, World
 
 OVERCOMMIT = 4.0
 """Sandboxes seldom reach their limits together, so the sum of their limits may be this many times the memory."""
@@ -67,17 +68,15 @@ class Lease:
 
     @contextlib.contextmanager
     def open(self, world: World, limits: Limits = Limits()) -> Iterator[Sandbox]:
-        """A started sandbox. Raises `SandboxError` if another sandbox of the lease is live, `LeaseClosed` if the lease
-        has ended."""
+        """A started sandbox. Raises `SandboxBusy` if another sandbox of the lease is live, `WorldRefused` if it is too
+        large for the lease, `LeaseClosed` if that has ended."""
         if limits.memory_bytes > self.limits.memory_bytes:
-            raise SandboxError(f"a sandbox of {limits.memory_bytes // MIB} MiB is larger than its lease")
+            raise WorldRefused(f"a sandbox of {limits.memory_bytes // MIB} MiB is larger than its lease")
         with self._lock:
             if self._closed:
                 raise LeaseClosed("the lease of this sandbox has ended", "The run was stopped; it can be resumed.")
             if self._live is not None or self._starting:
-                raise SandboxError(
-                    "a lease holds one sandbox at a time", "Close the first before the second is opened."
-                )
+                raise SandboxBusy("a lease holds one sandbox at a time", "Close the first before the second is opened.")
             self._starting = True
         held: Sandbox | None = None
         try:

@@ -6,33 +6,30 @@ import posixpath
 import shlex
 from collections.abc import Mapping, Sequence
 
-from selfplay.sandbox.protocol import MIB, WORKDIR, Limits, SandboxError
+from selfplay.sandbox.errors import InsideError
+from selfplay.sandbox.protocol import MIB, WORKDIR, Limits
 
 SHOWN = 200
 """Characters of a command or a path shown in a message."""
 
 
-class FileRefused(SandboxError):
-    """What stands at a path inside is no file, or a larger one than was asked for: the fault of what wrote it."""
-
-
 def command(command: str | Sequence[str], env: Mapping[str, str], cwd: str) -> tuple[bytes, bytes, bytes]:
     """A command (a string goes to `bash -c`, a sequence is an argv), its environment and its folder. Raises
-    `SandboxError` if it cannot be run."""
+    `InsideError` if it cannot be run."""
     argv = ["bash", "-c", command] if isinstance(command, str) else list(command)
     variables = [f"{name}={value}" for name, value in env.items()]
     if not argv or "\0" in "".join([*argv, *variables, cwd]):
-        raise SandboxError(
+        raise InsideError(
             f"{shlex.join(argv)[:SHOWN]!r} in {cwd[:SHOWN]!r} is empty or holds a null byte: no such command can be run"
         )
     return encode(argv), encode(variables), inside(cwd)
 
 
 def inside(path: str) -> bytes:
-    """A path in the agent's form: absolute; a relative one starts at `/testbed`. Raises `SandboxError` for a null
+    """A path in the agent's form: absolute; a relative one starts at `/testbed`. Raises `InsideError` for a null
     byte."""
     if "\0" in path:
-        raise SandboxError(f"{path[:SHOWN]!r} holds a null byte: there can be no such file")
+        raise InsideError(f"{path[:SHOWN]!r} holds a null byte: there can be no such file")
     return os.fsencode(posixpath.join(WORKDIR, path))
 
 
@@ -46,5 +43,5 @@ def file_error(path: str, number: int, text: str, limits: Limits) -> Exception:
         return FileNotFoundError(number, text, path)
     if number in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
         hint = f"Everything written inside may take {limits.disk_bytes // MIB} MiB together."
-        return SandboxError(f"the sandbox's disk is full: writing {path}", hint)
-    return SandboxError(f"{path}: {text}")
+        return InsideError(f"the sandbox's disk is full: writing {path}", hint)
+    return InsideError(f"{path}: {text}")

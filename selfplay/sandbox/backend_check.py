@@ -4,7 +4,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from selfplay.sandbox.backends import BACKENDS, open_backend
-from selfplay.sandbox.protocol import SandboxError
+from selfplay.sandbox.errors import SandboxError
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 
-from selfplay.sandbox.protocol import Backend, IsolationUnavailable
+from selfplay.sandbox.errors import IsolationUnavailable
+from selfplay.sandbox.protocol import Backend
 
 BACKENDS = ("bubblewrap", "docker")
 

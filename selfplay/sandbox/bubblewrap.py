@@ -13,12 +13,13 @@ from collections.abc import Iterator
 
 from selfplay.sandbox import cgroups, inside, machine, owners
 from selfplay.sandbox.bubblewrap_sandbox import BubblewrapSandbox
+from selfplay.sandbox.errors import IsolationUnavailable
 from selfplay.sandbox.identity import identity, slots
 from selfplay.sandbox.launching import Launcher
 from selfplay.sandbox.namespace_hints import namespace_remedy
 from selfplay.sandbox.probe import probe
 from selfplay.sandbox.programs import find_programs, version
-from selfplay.sandbox.protocol import IsolationUnavailable, Limits, Sandbox, World
+from selfplay.sandbox.protocol import Limits, Sandbox, World
 from selfplay.sandbox.ulimits import check_ceilings, descriptors, raise_own
 
 REST_SECONDS = 5.0
@@ -96,7 +97,8 @@ class BubblewrapBackend:
 
     @contextlib.contextmanager
     def open(self, world: World, limits: Limits = Limits()) -> Iterator[Sandbox]:
-        """A started sandbox, killed when the context ends. Raises `SandboxError` naming what could not be mounted."""
+        """A started sandbox, killed when the context ends. Raises `SandboxError`; `WorldRefused` names what cannot
+        be mounted."""
         sandbox = self.start(world, limits)
         try:
             yield sandbox

@@ -15,8 +15,9 @@ from pathlib import Path
 
 from selfplay.errors import in_words
 from selfplay.sandbox.cgroup_places import AGENTS, CONTROLLERS, enable, make_agents, mounts, remove, usable
+from selfplay.sandbox.errors import MachineError
 from selfplay.sandbox.owners import marked
-from selfplay.sandbox.protocol import MIB, Limits, SandboxError
+from selfplay.sandbox.protocol import MIB, Limits
 
 PERIOD_US = 100_000
 INSTANCES = itertools.count()
@@ -45,7 +46,7 @@ class Cgroups:
         return tuple(sorted({str(folder / AGENTS / self.entry_file) for folder in self.folders.values()}))
 
     def create(self, limits: Limits) -> "ControlGroup":
-        """A new group with these limits. Raises `SandboxError` naming the file that could not be written."""
+        """A new group with these limits. Raises `MachineError` naming the file that could not be written."""
         name = str(next(self._numbers))
         folders = tuple(sorted({folder / name for folder in self.folders.values()}))
         group = ControlGroup(folders, tuple(str(folder / self.entry_file) for folder in folders))
@@ -58,7 +59,7 @@ class Cgroups:
                     write(self.folders[controller] / name / file, value)
         except OSError as error:
             group.close()
-            raise SandboxError(f"the control group cannot be made: {in_words(error)}") from error
+            raise MachineError(f"the control group cannot be made: {in_words(error)}") from error
         return group
 
     def keep(self, folder: Path) -> None:

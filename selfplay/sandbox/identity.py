@@ -14,7 +14,7 @@ import pwd
 import threading
 from dataclasses import dataclass
 
-from selfplay.sandbox.protocol import IsolationUnavailable
+from selfplay.sandbox.errors import IsolationUnavailable
 
 DEDICATED_ID, LAST_ID = 64200, 64999
 """Debian policy leaves 60000-64999 for dynamic allocation; no other files should have such owners."""

@@ -11,9 +11,10 @@ from functools import cache
 from pathlib import Path
 
 from selfplay.sandbox import messages
+from selfplay.sandbox.errors import WorldRefused
 from selfplay.sandbox.launcher import AGENT_FD, FIXED, SECCOMP_FD, SHELF
 from selfplay.sandbox.programs import Programs, python_folders
-from selfplay.sandbox.protocol import SYSTEM_PATH, WORKDIR, Limits, SandboxError, World
+from selfplay.sandbox.protocol import SYSTEM_PATH, WORKDIR, Limits, World
 
 HOME = "/home/sandbox"
 ROOTS = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
@@ -49,19 +50,19 @@ HARDENING = (
 
 
 def check(world: World) -> None:
-    """Raises `SandboxError` for a world that cannot be mounted, before anything is started."""
+    """Raises `WorldRefused` for a world that cannot be mounted, before anything is started."""
     for source in itertools.chain(world.tree, (mount.source for mount in world.mounts)):
         if not source.exists():
-            raise SandboxError(f"{source} does not exist, so no sandbox can show it")
+            raise WorldRefused(f"{source} does not exist, so no sandbox can show it")
     for source in world.tree:
         if not source.is_dir():
-            raise SandboxError(f"{source} is not a folder, so it cannot be a layer of {WORKDIR}")
+            raise WorldRefused(f"{source} is not a folder, so it cannot be a layer of {WORKDIR}")
     for mount in world.mounts:
         if not mount.target.startswith("/") or ".." in mount.target.split("/"):
-            raise SandboxError(f"{mount.target!r} is not an absolute path to mount {mount.source} on")
+            raise WorldRefused(f"{mount.target!r} is not an absolute path to mount {mount.source} on")
     for place in world.folders:
         if not place.startswith("/") or ".." in place.split("/") or world.folders.count(place) > 1:
-            raise SandboxError(f"{place!r} is not an absolute path for a folder of its own")
+            raise WorldRefused(f"{place!r} is not an absolute path for a folder of its own")
 
 
 def system_part(programs: Programs) -> dict[str, dict[str, str]]:

@@ -4,7 +4,8 @@ neighbours inside. The result looks the same; only another run can tell."""
 import time
 from collections.abc import Callable, Sequence
 
-from selfplay.sandbox.protocol import Backend, Cause, Completed, Limits, Sandbox, SandboxLost, World
+from selfplay.sandbox.errors import Cause, SandboxLost
+from selfplay.sandbox.protocol import Backend, Completed, Limits, Sandbox, World
 
 PAUSES = (0.0, 0.5, 1.0, 2.0)
 """Seconds before each retry of a killed command. The result counts if it is killed after the last of them, too."""

@@ -31,8 +31,8 @@ from selfplay.sandbox import (
     stream_writer,
     streams,
 )
+from selfplay.sandbox.errors import Cause, MachineError, SandboxLost, WorldRefused
 from selfplay.sandbox.programs import Programs
-from selfplay.sandbox.protocol import Cause, SandboxError, SandboxLost
 
 START_SECONDS = 60.0
 LATE = 2
@@ -68,7 +68,7 @@ class Launcher:
 
     def launch(self, request: dict[str, Any]) -> tuple[socket.socket, Hello]:
         """A socket to the agent of a new sandbox. A sandbox lost while starting is started once more, by a new launcher
-        if the old one died. Raises `SandboxError` with the message of bwrap or the kernel, `SandboxLost` if it is lost
+        if the old one died. Raises `MachineError` with the message of bwrap or the kernel, `SandboxLost` if it is lost
         twice."""
         try:
             found = self._launched(request)
@@ -107,7 +107,7 @@ class Launcher:
 
     def _send(self, request: bytes, descriptors: list[int]) -> None:
         if len(request) > REQUEST_BYTES // 2:
-            raise SandboxError("the world has too many mounts to be described")
+            raise WorldRefused("the world has too many mounts to be described")
         with self._lock:
             if self._requests is None or self._process is None or self._process.poll() is not None:
                 self._start()
@@ -118,7 +118,7 @@ class Launcher:
                 pass  # it just died: the agent's socket ends, and `_greet` says why
             except OSError as error:
                 hint = IN_FLIGHT if error.errno == errno.ETOOMANYREFS else ""
-                raise SandboxError(f"no sandbox can be asked for: {error.strerror}", hint) from error
+                raise MachineError(f"no sandbox can be asked for: {error.strerror}", hint) from error
 
     def _start(self) -> None:
         if self._requests is not None:
@@ -152,7 +152,7 @@ class Launcher:
             pid, uid, _ = CREDENTIALS.unpack(ancillary[0][2])
             return Hello(pid, uid)
         if said := text(errors):
-            raise SandboxError(f"the sandbox did not start: {said}")
+            raise MachineError(f"the sandbox did not start: {said}")
         if self._died():
             said = text(self._errors) or "no reason was given"
             raise SandboxLost(f"the sandbox did not start, because its launcher died: {said}", cause=Cause.OUTSIDE)

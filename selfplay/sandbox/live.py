@@ -15,7 +15,8 @@ from dataclasses import replace
 from typing import IO, Protocol
 
 from selfplay.sandbox import agent_requests, messages
-from selfplay.sandbox.protocol import MIB, WORKDIR, Cause, Completed, Limits, SandboxClosed, SandboxError, SandboxLost
+from selfplay.sandbox.errors import Cause, InsideError, SandboxBusy, SandboxClosed, SandboxLost
+from selfplay.sandbox.protocol import MIB, WORKDIR, Completed, Limits
 from selfplay.sandbox.stream_reader import reading
 
 GRACE_SECONDS = 20.0
@@ -90,7 +91,7 @@ class LiveSandbox:
         seconds, most = timeout + GRACE_SECONDS, 2 * self._limits.output_bytes + SLACK
         answer = self._ask(request, seconds, most, (b"done", b"errno"))
         if answer[0] == b"errno":
-            raise SandboxError(f"the sandbox cannot run a command: {os.fsdecode(answer[2])}")
+            raise InsideError(f"the sandbox cannot run a command: {os.fsdecode(answer[2])}")
         return self._finished(answer)
 
     def _finished(self, answer: list[bytes]) -> Completed:
@@ -141,7 +142,7 @@ class LiveSandbox:
 
     def close(self) -> None:
         """Kill everything inside, wait until the last process is gone, free all resources. Safe to call twice, and
-        while a command runs in another thread: that command raises `SandboxError`."""
+        while a command runs in another thread: that command raises `SandboxClosed`."""
         self._end()
         with self._asking:
             self._link.close()
@@ -151,7 +152,7 @@ class LiveSandbox:
 
     def _must_be_free(self) -> None:
         if self._flowing:
-            raise SandboxError("a command of this sandbox is streaming its output", "Leave that stream first.")
+            raise SandboxBusy("a command of this sandbox is streaming its output", "Leave that stream first.")
 
     def _end(self) -> None:
         with self._ending:
@@ -166,7 +167,7 @@ class LiveSandbox:
         if answer[0] == b"data":
             return answer[1]
         if answer[0] == b"refused":
-            raise agent_requests.FileRefused(f"{path} {os.fsdecode(answer[1])}")
+            raise InsideError(f"{path} {os.fsdecode(answer[1])}")
         number, text = messages.LENGTH.unpack(answer[1])[0], os.fsdecode(answer[2])
         raise agent_requests.file_error(path, number, text, self._limits)
 

@@ -9,13 +9,14 @@ from typing import Any
 
 import psutil
 
-from selfplay.sandbox.protocol import MIB, Limits, SandboxError
+from selfplay.sandbox.errors import MachineError
+from selfplay.sandbox.protocol import MIB, Limits
 
 SHARE = 0.9
 """The share of the memory for sandboxes; the rest is for the supervisor and the system."""
 
 
-class LimitsTooLarge(SandboxError):
+class LimitsTooLarge(MachineError):
     """One sandbox's limits exceed the machine."""
 
 

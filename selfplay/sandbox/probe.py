@@ -19,16 +19,14 @@ from pathlib import Path
 from typing import Protocol, TypeVar
 
 from selfplay.sandbox import canary, owners
+from selfplay.sandbox.errors import InsideError, IsolationUnavailable, SandboxError, SandboxLost
 from selfplay.sandbox.kill_detection import unless_killed
 from selfplay.sandbox.live import LiveSandbox
 from selfplay.sandbox.protocol import (
     MIB,
     Completed,
-    IsolationUnavailable,
     Limits,
     Mount,
-    SandboxError,
-    SandboxLost,
     World,
 )
 
@@ -132,7 +130,7 @@ def probed_once(backend: ProbeResult[Started]) -> tuple[str, ...]:
         if not error.hint:
             raise IsolationUnavailable(error.message, backend.remedy()) from error
         raise
-    except SandboxError as error:
+    except (SandboxError, InsideError) as error:
         hint = error.hint or backend.remedy()
         raise IsolationUnavailable(f"no sandbox can be started here: {error.message}", hint) from error
     return tuple(kept)
@@ -211,12 +209,12 @@ def check_kill(backend: ProbeResult[Started], sandbox: Started, traps: Traps) ->
     """A process that has left its session twice dies with the sandbox: the lock it holds becomes free. The canary that
     left it waits for ever, unless something kills it, or its sandbox."""
 
-    ended, failed = list[Completed](), list[SandboxError]()
+    ended, failed = list[Completed](), list[SandboxError | InsideError]()
 
     def linger() -> None:
         try:
             ended.append(sandbox.run(canary_command(backend, "linger"), timeout=SECONDS))
-        except SandboxError as error:
+        except (SandboxError, InsideError) as error:
             failed.append(error)
 
     thread = threading.Thread(target=linger, name="selfplay-probe")

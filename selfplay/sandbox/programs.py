@@ -7,7 +7,7 @@ from pathlib import Path
 
 from selfplay import subprocesses
 from selfplay.errors import in_words
-from selfplay.sandbox.protocol import IsolationUnavailable
+from selfplay.sandbox.errors import IsolationUnavailable
 
 NEEDED = (0, 11, 0)  # --overlay came with 0.11
 PARTS = ("bin", "lib", "lib64", "libexec", "include")

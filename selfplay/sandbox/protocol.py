@@ -8,11 +8,10 @@ import signal
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
-from enum import StrEnum
 from pathlib import Path
 from typing import IO, Protocol
 
-from selfplay.errors import SelfplayError
+from selfplay.sandbox.errors import WorldRefused
 
 MIB = 1024 * 1024
 BYTES_PER_FILE = PAGE = 4096
@@ -24,47 +23,6 @@ LEAST = {"memory_bytes": 8 * MIB, "disk_bytes": 256 * 1024, "processes": 1, "cpu
 """Smaller limits are an error for kernel and engine or, worse, mean no limit at all."""
 WORKDIR = "/testbed"
 """The repository's folder in every sandbox (the SWE-bench convention, so exports need no rewriting)."""
-
-
-class SandboxError(SelfplayError):
-    """The sandbox itself failed (not the command in it): it could not start, vanished, or its disk is full."""
-
-
-class Cause(StrEnum):
-    """Why a sandbox ended before it was closed.
-
-    `LIMIT`: the kernel reports that a limit of this sandbox killed it, or processes of its code could not be killed, so
-    the code inside may be the cause. `OUTSIDE`: its host process (the launcher, the engine) went away. `UNKNOWN`:
-    anything else, such as a signal from outside, or the machine being out of memory.
-    """
-
-    LIMIT = "limit"
-    OUTSIDE = "outside"
-    UNKNOWN = "unknown"
-
-
-class SandboxGone(SandboxError):
-    """The sandbox no longer exists, so nothing is known about what ran in it."""
-
-
-class SandboxClosed(SandboxGone):
-    """Its user closed the sandbox, perhaps while a command ran in it."""
-
-
-class SandboxLost(SandboxGone):
-    """A sandbox died, stopped answering, or was lost while it started; nothing is known about what ran in it.
-
-    Only `Cause.LIMIT`, when it repeats in a fresh sandbox, says something about what ran inside. A sandbox closed by
-    its user is not lost.
-    """
-
-    def __init__(self, message: str, hint: str = "", cause: Cause = Cause.UNKNOWN) -> None:
-        super().__init__(message, hint)
-        self.cause = cause
-
-
-class IsolationUnavailable(SandboxError):
-    """This machine cannot isolate as promised; the message names the first promise that does not hold."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +45,7 @@ class Limits:
         for name, least in LEAST.items():
             value = getattr(self, name)
             if value is not None and not value >= least:  # `not >=`: NaN is refused too
-                raise SandboxError(f"a limit of {name}={value} cannot be held", f"The least is {least}.")
+                raise WorldRefused(f"a limit of {name}={value} cannot be held", f"The least is {least}.")
 
     @property
     def files(self) -> int:
@@ -187,8 +145,8 @@ class Sandbox(Protocol):
         """Run `command` (a string goes to `bash -c`, a sequence is an argv); `env` adds to the world's.
 
         `merge_stderr` sends stderr into stdout, in the order written. Raises `SandboxLost` when the sandbox itself is
-        gone, `SandboxError` when it was closed; a failing, killed or timed-out command is a `Completed`, never an
-        exception.
+        gone, `SandboxClosed` when it was closed, `InsideError` when there is no such program; a failing, killed or
+        timed-out command is a `Completed`, never an exception.
         """
         ...
 
@@ -199,17 +157,17 @@ class Sandbox(Protocol):
 
         The command waits while nothing is read, so only one piece is held in memory. Leaving the context before the end
         of the stream kills it; until then no other command of this sandbox may run. Reading past the last byte raises
-        `SandboxError` when the command failed, was killed or ran longer than `timeout` seconds. Used by one thread.
+        `InsideError` when the command failed or ran longer than `timeout` seconds. Used by one thread.
         """
         ...
 
     def read_file(self, path: str, max_bytes: int = 16 * MIB) -> bytes:
-        """The bytes of one regular file inside. Raises `FileNotFoundError`, or `SandboxError` when it is too large,
+        """The bytes of one regular file inside. Raises `FileNotFoundError`, or `InsideError` when it is too large,
         not a regular file, or unreadable."""
         ...
 
     def write_file(self, path: str, data: bytes, mode: int = 0o644) -> None:
-        """Write one file inside, making its folders. Raises `SandboxError` (a full disk says so)."""
+        """Write one file inside, making its folders. Raises `InsideError` (a full disk says so)."""
         ...
 
     def close(self) -> None:
@@ -242,7 +200,7 @@ class Backend(Protocol):
         ...
 
     def close(self) -> None:
-        """End every live sandbox; their users get `SandboxError`. A later `open` starts again."""
+        """End every live sandbox; their users get `SandboxGone`. A later `open` starts again."""
         ...
 
     def owner(self) -> tuple[int, int]:

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from selfplay.errors import SelfplayError
 from selfplay.formatting import count
-from selfplay.sandbox.protocol import Cause, SandboxLost
+from selfplay.sandbox.errors import Cause, SandboxLost
 
 T = TypeVar("T")
 LOST_SANDBOXES = 8

@@ -53,7 +53,7 @@ from selfplay.bpf import (
     refuse,
 )  # fmt: skip
 from selfplay.sandbox import system_calls
-from selfplay.sandbox.protocol import IsolationUnavailable
+from selfplay.sandbox.errors import IsolationUnavailable
 
 NAMESPACE_FLAGS = 0x7E020080  # CLONE_NEW{NS,CGROUP,UTS,IPC,USER,PID,NET,TIME}
 TERMINAL_INPUT = (0x5412, 0x541C, 0x5423)

@@ -9,8 +9,9 @@ from contextlib import contextmanager, suppress
 from typing import IO, TYPE_CHECKING
 
 from selfplay.sandbox import messages
-from selfplay.sandbox.kill_detection import unless_killed
-from selfplay.sandbox.protocol import Completed, SandboxError
+from selfplay.sandbox.errors import InsideError, SandboxError
+from selfplay.sandbox.kill_detection import ProgramKilled, starved, unless_killed
+from selfplay.sandbox.protocol import Completed
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -24,8 +25,8 @@ Ended = Callable[[list[bytes]], Completed]
 def reading(argv: list[str], request: bytes, exchange: Exchange, ended: Ended) -> Iterator[IO[bytes]]:
     """The output of the command that `request` starts, one of ours; it is killed if the context ends before its output.
 
-    `exchange` sends bytes to the agent and returns its answer; `ended` reads its last one. Raises `SandboxError` at
-    once when the command cannot be run at all, and `ProgramKilled` where somebody else killed it.
+    `exchange` sends bytes to the agent and returns its answer; `ended` reads its last one. Raises `InsideError` at
+    once when the command cannot be run at all, and `ProgramKilled` where somebody else killed it, or it got no core.
     """
     flow = Inflow(argv, request, exchange, ended)
     try:
@@ -45,14 +46,14 @@ class Inflow(io.RawIOBase):
         self._argv, self._exchange, self._ended = argv, exchange, ended
         self._piece = memoryview(b"")
         self._done = self._stopped = False
-        self._failure: SandboxError | None = None
+        self._failure: InsideError | SandboxError | None = None
         self._take(exchange(request))
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: "WriteableBuffer", /) -> int:
-        """Some bytes of the command's output; 0 after its last one. Raises `SandboxError` when the command failed."""
+        """Some bytes of the command's output; 0 after its last one. Raises `InsideError` when the command failed."""
         if not self._piece and not self._done:
             self._take(self._exchange(messages.NEXT))
         if not self._piece and self._failure is not None:
@@ -75,17 +76,19 @@ class Inflow(io.RawIOBase):
             return
         self._done = True
         if answer[0] == b"errno":
-            raise SandboxError(f"the sandbox cannot run a command: {os.fsdecode(answer[2])}")
+            raise InsideError(f"the sandbox cannot run a command: {os.fsdecode(answer[2])}")
         done = self._ended(answer)
         if (done.exit_code or done.timed_out) and not self._stopped:
             self._failure = self._failed(done)
 
-    def _failed(self, done: Completed) -> SandboxError:
+    def _failed(self, done: Completed) -> InsideError | SandboxError:
         program = shlex.quote(self._argv[0])
         try:
             unless_killed(done, program)
-        except SandboxError as killed:
+        except ProgramKilled as killed:
             return killed
+        if starved(done.timed_out, done.cpu_seconds, done.seconds):
+            return ProgramKilled(f"{program} did not get a core within {done.seconds:.0f} s")
         how = f"met its time limit after {done.seconds:.0f} s" if done.timed_out else f"exited {done.exit_code}"
         said = done.stderr[-SHOWN:].decode("utf-8", "replace").strip()
-        return SandboxError(f"{program} {how}" + (f": {said}" if said else ""))
+        return InsideError(f"{program} {how}" + (f": {said}" if said else ""))

@@ -9,8 +9,9 @@ import resource
 from dataclasses import dataclass
 from pathlib import Path
 
+from selfplay.sandbox.errors import IsolationUnavailable
 from selfplay.sandbox.hibernation import OPEN_FILES
-from selfplay.sandbox.protocol import IsolationUnavailable, Limits
+from selfplay.sandbox.protocol import Limits
 
 MOST_OWN = 1 << 16
 SHARE, LEAST = 4, 1024

@@ -32,7 +32,7 @@ from selfplay.roles.solver import SOLVER
 from selfplay.roles.solver.task import SolverTask
 from selfplay.rollout.bug_record import tree_key
 from selfplay.rollout.ready_bug import make_ready
-from selfplay.sandbox import WORKDIR, Sandbox
+from selfplay.sandbox import WORKDIR, InsideError, Sandbox
 from selfplay.sandbox.admission import SandboxPool
 from selfplay.sandbox.workers import Workers
 from selfplay.sft.demonstration import Undemonstrable, demonstration, repair
@@ -89,7 +89,7 @@ async def demonstrate_repair(stored: StoredBug, pool: SandboxPool, workers: Work
             policy = ChatConversation(said, NAME, SOLVER.name, told, toolset=SOLVER.toolset)
             trajectory = await _played(policy, SOLVER, world.sandbox, workers)
             mended = await workers.run(_texts, world.sandbox, changed)
-    except (ArtifactError, OracleError, WorldError, Undemonstrable, patches.PatchError) as error:
+    except (ArtifactError, OracleError, WorldError, InsideError, Undemonstrable, patches.PatchError) as error:
         return str(error)
     if trajectory.finish != Finish.SUBMITTED:
         return _untaken(trajectory)

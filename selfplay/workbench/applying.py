@@ -7,7 +7,7 @@ path, and would otherwise apply the diffs.
 from collections.abc import Callable, Sequence
 
 from selfplay.plain_text import encode
-from selfplay.sandbox import Completed, Sandbox, SandboxError, SandboxGone
+from selfplay.sandbox import Completed, InsideError, Sandbox
 from selfplay.sandbox.kill_detection import ProgramKilled, starved, unless_killed
 
 APPLY_SECONDS = 60.0
@@ -35,12 +35,12 @@ def apply_diffs(sandbox: Sandbox, diffs: Sequence[str], name: Callable[[str], st
 
 
 def missing_files(sandbox: Sandbox, paths: Sequence[str]) -> tuple[str, ...]:
-    """The members of `paths` that are not regular files. Raises `SandboxError` if the tree cannot be read."""
+    """The members of `paths` that are not regular files. Raises `InsideError` if the tree cannot be read."""
     stdin = b"".join(encode(path) + b"\0" for path in paths)
     env = {**GIT_ENV, **sandbox.own_env}
     done = unless_killed(sandbox.run(["bash", "-c", _MISSING], timeout=APPLY_SECONDS, stdin=stdin, env=env), "bash")
     if done.exit_code != 0 or done.timed_out:
-        raise SandboxError("the files of the original cannot be checked", done.text[-300:])
+        raise InsideError("the files of the original cannot be checked", done.text[-300:])
     absent = set(done.stdout.split(b"\0"))
     return tuple(path for path in paths if encode(path) in absent)
 
@@ -54,7 +54,5 @@ def prepare(sandbox: Sandbox, command: list[str], stdin: bytes = b"") -> Complet
         if starved(done.timed_out, done.cpu_seconds, APPLY_SECONDS):
             raise ProgramKilled(f"{command[0]} did not get a core within {APPLY_SECONDS:.0f} s")
         return done
-    except SandboxGone:
-        raise
-    except SandboxError as error:
+    except InsideError as error:
         raise DoesNotApply(error.message) from error

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from selfplay.plain_text import decode, encode
-from selfplay.sandbox import WORKDIR, Completed, Sandbox, SandboxError
+from selfplay.sandbox import WORKDIR, Completed, InsideError, Sandbox
 from selfplay.workbench.applying import DoesNotApply, prepare
 
 _FORMS = r"""
@@ -56,7 +56,8 @@ class TestFile:
 
 
 def put(sandbox: Sandbox, files: Mapping[str, TestFile], compiled: Mapping[str, bytes]) -> None:
-    """Write `files`, and replace their old compiled forms by those in `compiled`. Raises `SandboxError`."""
+    """Write `files`, and replace their old compiled forms by those in `compiled`. Raises `InsideError`,
+    `SandboxError`."""
     if not files:
         return
     for path, file in files.items():
@@ -69,7 +70,7 @@ def put(sandbox: Sandbox, files: Mapping[str, TestFile], compiled: Mapping[str, 
 
 
 def compiled_forms(sandbox: Sandbox, paths: Sequence[str]) -> tuple[str, ...]:
-    """The compiled forms that exist for the Python files among `paths`. Raises `SandboxError`."""
+    """The compiled forms that exist for the Python files among `paths`. Raises `InsideError`, `SandboxError`."""
     python = b"".join(encode(path) + b"\0" for path in paths if path.endswith(".py"))
     listed = _bash(sandbox, _FORMS, python).split(b"\0") if python else []
     return tuple(sorted(decode(path) for path in listed if path))
@@ -77,7 +78,7 @@ def compiled_forms(sandbox: Sandbox, paths: Sequence[str]) -> tuple[str, ...]:
 
 def sums(sandbox: Sandbox, paths: Sequence[str]) -> dict[str, str]:
     """Path -> checksum of its file; what is unreadable or no regular file (a pipe would be waited for) is missing.
-    Raises `SandboxError`."""
+    Raises `InsideError`, `SandboxError`."""
     if not paths:
         return {}
     done = _prepared(sandbox, ["bash", "--norc", "-c", _SUMS], b"".join(encode(path) + b"\0" for path in paths))
@@ -91,7 +92,7 @@ def sums(sandbox: Sandbox, paths: Sequence[str]) -> dict[str, str]:
 def _bash(sandbox: Sandbox, script: str, stdin: bytes) -> bytes:
     done = _prepared(sandbox, ["bash", "--norc", "-c", script], stdin)
     if done.exit_code != 0 or done.timed_out:
-        raise SandboxError(f"the test files cannot be written: {done.text.strip()[-300:]}")
+        raise InsideError(f"the test files cannot be written: {done.text.strip()[-300:]}")
     return done.stdout
 
 
@@ -99,4 +100,4 @@ def _prepared(sandbox: Sandbox, command: list[str], stdin: bytes = b"") -> Compl
     try:
         return prepare(sandbox, command, stdin)
     except DoesNotApply as error:
-        raise SandboxError(str(error)) from error
+        raise InsideError(str(error)) from error

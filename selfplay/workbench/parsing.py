@@ -7,7 +7,7 @@ repository. Its output is read strictly: one non-empty JSON object, test id to "
 from dataclasses import replace
 
 from selfplay.plain_text import encode
-from selfplay.sandbox import WORKDIR, Backend, Limits, SandboxError, SandboxGone, World
+from selfplay.sandbox import WORKDIR, Backend, InsideError, Limits, World
 from selfplay.sandbox.kill_detection import starved
 from selfplay.untrusted_json import AnswerError, json_value
 from selfplay.workbench.result import Outcome
@@ -30,9 +30,7 @@ def parse_log(backend: Backend, world: World, limits: Limits, parser: str, log: 
         try:
             sandbox.write_file(f"{WORKDIR}/test_parser.py", encode(parser))
             done = sandbox.run([backend.python, "-I", "-S", "test_parser.py"], timeout=PARSER_SECONDS, stdin=log)
-        except SandboxGone:
-            raise
-        except SandboxError as error:
+        except InsideError as error:
             raise ParserError(f"test_parser.py cannot be run: {error.message}") from error
     if done.was_killed:
         raise ParserKilled("test_parser.py was killed")

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from selfplay.plain_text import decode
-from selfplay.sandbox import MIB, WORKDIR, Sandbox, SandboxError, SandboxGone
+from selfplay.sandbox import MIB, WORKDIR, InsideError, Sandbox
 
 MOST_BYTES, MOST_FILES = 64 * MIB, 5_000
 """Limits for all files read out of one run's sandbox."""
@@ -24,7 +24,7 @@ print("\\ncompiled:", sys.implementation.cache_tag, pytest)
 _ANSWER = re.compile(rb"^compiled: ([a-z]{2,12}[a-z0-9-]{1,20}) (?:-|([0-9][0-9A-Za-z.+]{0,40}))$", re.MULTILINE)
 
 
-class ReadTooMuch(SandboxError):
+class ReadTooMuch(InsideError):
     """A run left more data than may be read out of its sandbox."""
 
 
@@ -45,9 +45,7 @@ class ReadBudget:
         `ReadTooMuch`, and `SandboxError` when the sandbox is gone."""
         try:
             data = sandbox.read_file(path, most)
-        except SandboxGone:
-            raise
-        except (FileNotFoundError, SandboxError):
+        except (FileNotFoundError, InsideError):
             return None
         if not self.take(len(data)):
             raise ReadTooMuch(f"it left more than may be read out of a sandbox, {WHOLE}")
@@ -59,9 +57,7 @@ def text_in(sandbox: Sandbox, path: str) -> str | None:
     gone."""
     try:
         return decode(sandbox.read_file(f"{WORKDIR}/{path}"))
-    except SandboxGone:
-        raise
-    except (FileNotFoundError, SandboxError):
+    except (FileNotFoundError, InsideError):
         return None
 
 

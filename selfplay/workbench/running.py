@@ -22,7 +22,7 @@ from pathlib import Path
 from selfplay.patches import PatchError, touched_paths
 from selfplay.plain_text import encode
 from selfplay.repository.suites.pytest_suite import failure_messages
-from selfplay.sandbox import Backend, Cause, Limits, Mount, Sandbox, SandboxError, SandboxGone, SandboxLost, World
+from selfplay.sandbox import Backend, Cause, InsideError, Limits, Mount, Sandbox, SandboxLost, World
 from selfplay.sandbox.kill_detection import PAUSES, ProgramKilled, refuse_dangerous_place, starved
 from selfplay.sandbox.owners import scratch
 from selfplay.sandbox.protocol import KILLED
@@ -182,9 +182,7 @@ def _in_sandbox(sandbox: Sandbox, request: RunRequest) -> Run:
         before = sums(sandbox, watched)
     except SandboxLost as lost:
         raise _limit_met(lost, "apply") from lost
-    except SandboxGone:
-        raise
-    except (DoesNotApply, SandboxError) as error:
+    except (DoesNotApply, InsideError) as error:
         return Run(failed_at="apply", error=str(error))
     try:
         done = sandbox.run(
@@ -197,9 +195,7 @@ def _in_sandbox(sandbox: Sandbox, request: RunRequest) -> Run:
         compiled = read_compiled(sandbox, sorted(request.files), budget) if request.keep_compiled else {}
     except SandboxLost as lost:
         raise _limit_met(lost, "script") from lost
-    except SandboxGone:
-        raise
-    except SandboxError as error:
+    except InsideError as error:
         return Run(failed_at="script", error=f"after test_script.sh: {error.message}", planted=planted)
     return Run(
         exit_code=done.exit_code, seconds=done.seconds, cpu_seconds=done.cpu_seconds, timed_out=done.timed_out,

@@ -9,7 +9,7 @@ from selfplay.commands.curricula import IN_A_ROW, Ends
 from selfplay.commands.order import Order
 from selfplay.curriculum import open_curriculum
 from selfplay.repository.errors import CacheError, RepositoryError
-from selfplay.sandbox import SandboxError
+from selfplay.sandbox import InsideError, MachineError
 from selfplay.sandbox.retry import LimitMet, StillLost
 
 
@@ -20,7 +20,8 @@ from selfplay.sandbox.retry import LimitMet, StillLost
         (CacheError("the cache folder cannot be used: No space left on device"), False),
         (LimitMet("a sandbox met its limits 2 times: it opened more than 2048 sockets"), True),
         (StillLost("8 sandboxes in a row failed: the sandbox died"), False),
-        (SandboxError("no sandbox"), False),
+        (MachineError("no sandbox"), False),
+        (InsideError("the sandbox's disk is full: writing /tmp/suite.sh"), True),
         (ArtifactError("odd"), False),
     ],
 )

@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator
 import pytest
 
 from selfplay.commands.event_loop import EventLoop, in_parallel, iterate
-from selfplay.sandbox import Backend, SandboxError, World
+from selfplay.sandbox import Backend, MachineError, World
 
 
 def echo(job: int, lease: Backend) -> bytes:
@@ -52,7 +52,7 @@ def test_a_job_whose_sandbox_is_lost_is_done_again(backend: Backend) -> None:
         with lease.open(World()) as sandbox:
             if len(tries) == 1:
                 sandbox.close()
-                raise SandboxError("lost")
+                raise MachineError("lost")
             return sandbox.run("echo there", timeout=10).text
 
     assert list(in_parallel([5], loses, 1, backend)) == [(5, "there\n")]

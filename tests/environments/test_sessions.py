@@ -16,7 +16,7 @@ from selfplay.environments.sessions import Sessions
 from selfplay.rl.credit.rules import RoleName
 from selfplay.roles.solver import SOLVER, SolverTask
 from selfplay.rollout.players import Player
-from selfplay.sandbox import Cause, SandboxError, SandboxLost
+from selfplay.sandbox import Cause, MachineError, SandboxLost
 
 TASK = SolverTask("b", "a specification")
 DONE = SessionResult("resolved", 1.0)
@@ -102,7 +102,7 @@ def test_a_trainer_that_ends_an_episode_has_a_result() -> None:
 
 def test_places_are_given_back_whatever_happens() -> None:
     async def broken(player: Player) -> SessionResult:
-        raise SandboxError("the machine is full")
+        raise MachineError("the machine is full")
 
     async def scenario() -> None:
         found = sessions(broken)

@@ -11,11 +11,12 @@ from sparse_tars import sparse_tar
 
 from benchmarks.planting import HISTORY, Answer, plant
 from selfplay import patches
+from selfplay.errors import SelfplayError
 from selfplay.oracle import world
 from selfplay.oracle.errors import PredictionError, WorldError
 from selfplay.oracle.task import Task
 from selfplay.oracle.world import SolverWorld, open_world, prediction_of
-from selfplay.sandbox import Backend, SandboxError, World
+from selfplay.sandbox import Backend, InsideError, World
 from selfplay.sandbox.kill_detection import ProgramKilled
 
 FIX = "sed -i 's/def /def  /' store/prices.py"
@@ -208,7 +209,7 @@ def test_a_tree_that_cannot_be_made_ready_is_the_bugs_fault_and_a_kill_is_nobody
 ) -> None:
     """It was booked as a lost sandbox: each attempt was played nine times, and eight such bugs ended the run."""
 
-    def fails(kind: type[SandboxError]) -> None:
+    def fails(kind: type[SelfplayError]) -> None:
         def run(*_: object) -> None:
             raise kind("strip.py takes more than 120 s")
 
@@ -217,6 +218,6 @@ def test_a_tree_that_cannot_be_made_ready_is_the_bugs_fault_and_a_kill_is_nobody
             pytest.fail("it was opened")
 
     with pytest.raises(WorldError, match=r"cannot be built: strip\.py takes more than 120 s"):
-        fails(SandboxError)
+        fails(InsideError)
     with pytest.raises(ProgramKilled):
         fails(ProgramKilled)

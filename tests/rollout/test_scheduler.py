@@ -6,9 +6,9 @@ from contextlib import aclosing
 
 import pytest
 
-from selfplay.rollout.retries import UNANSWERED
+from selfplay.rollout.retries import UNANSWERED, Retries
 from selfplay.rollout.scheduler import COLLECT, ModelDown, RolloutError, each_of, many, relaxed_gc
-from selfplay.sandbox import SandboxError, retry
+from selfplay.sandbox import InsideError, MachineError, retry
 from selfplay.sandbox.retry import LOST_SANDBOXES
 
 
@@ -33,7 +33,7 @@ def test_every_job_gives_one_result() -> None:
     assert sorted(played(list(range(7)), lambda job: job * job)) == [(job, job * job) for job in range(7)]
 
 
-@pytest.mark.parametrize("error", [SandboxError("gone"), ModelDown("no answer")])
+@pytest.mark.parametrize("error", [MachineError("gone"), ModelDown("no answer")])
 def test_what_could_not_be_played_is_played_again(error: Exception) -> None:
     tries: list[int] = []
 
@@ -50,7 +50,7 @@ def test_what_could_not_be_played_is_played_again(error: Exception) -> None:
 @pytest.mark.parametrize(
     ("error", "most", "said"),
     [
-        (SandboxError("no room"), LOST_SANDBOXES, f"{LOST_SANDBOXES} sandboxes in a row failed: no room"),
+        (MachineError("no room"), LOST_SANDBOXES, f"{LOST_SANDBOXES} sandboxes in a row failed: no room"),
         (ModelDown("no answer"), UNANSWERED, f"the model failed in {UNANSWERED} episodes in a row: no answer"),
     ],
 )
@@ -66,13 +66,32 @@ def test_too_many_in_a_row_end_it_with_the_reason(error: Exception, most: int, s
     assert len(tries) == most
 
 
+def test_what_fails_through_what_is_inside_is_set_aside_at_once() -> None:
+    """It would fail again, and says nothing of the machine: sixteen in a row end nothing."""
+    tries: list[int] = []
+
+    async def play(job: int) -> str:
+        tries.append(job)
+        raise InsideError("its disk is full")
+
+    async def main(rules: Retries[int, str]) -> list[tuple[int, str]]:
+        async with aclosing(many(each_of(range(16)), play, 2, rules)) as results:
+            return [found async for found in results]
+
+    found = asyncio.run(main(Retries(lambda job, error: f"{job}: {error.message}")))
+    assert sorted(found) == sorted((job, f"{job}: its disk is full") for job in range(16))
+    assert sorted(tries) == list(range(16))
+    with pytest.raises(InsideError):
+        asyncio.run(main(Retries()))
+
+
 def test_a_result_between_two_failures_starts_the_count_anew() -> None:
     tries: list[int] = []
 
     def play(job: int) -> str:
         tries.append(job)
         if len(tries) % 2:  # every other try fails, far more often than would end it in a row
-            raise SandboxError("gone")
+            raise MachineError("gone")
         return "done"
 
     assert len(played(list(range(12)), play, places=1)) == 12

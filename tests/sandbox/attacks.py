@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from selfplay.sandbox import MIB, Completed, Limits, Sandbox, SandboxError
+from selfplay.sandbox import MIB, Completed, InsideError, Limits, Sandbox
 
 SMALL = Limits(memory_bytes=256 * MIB, disk_bytes=32 * MIB, processes=40, output_bytes=64 * 1024)
 DEADLINE = 0.8
@@ -99,7 +99,7 @@ def one_file(sandbox: Sandbox) -> str:
     for place in ("/testbed", "/tmp", "/dev/shm", "$HOME"):
         done = sandbox.run(f"cat /dev/zero > {place}/big; stat -c %s {place}/big; rm {place}/big", timeout=30)
         assert 0 < int(done.stdout) <= SMALL.disk_bytes, place
-    with pytest.raises(SandboxError, match=r"disk is full: writing more(.|\n)*32 MiB together"):
+    with pytest.raises(InsideError, match=r"disk is full: writing more(.|\n)*32 MiB together"):
         sandbox.write_file("more", bytes(40 * MIB))
     assert sandbox.run("rm more; echo ok > /testbed/file; cat /testbed/file", timeout=10).stdout == b"ok\n"
     return "no space left within 32 MiB"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from selfplay.sandbox import Sandbox, SandboxError, messages
+from selfplay.sandbox import InsideError, Sandbox, messages
 
 from .attacks import DEADLINE, LATE, SMALL, Attack, running, tries
 
@@ -60,9 +60,9 @@ def namespaces(sandbox: Sandbox) -> str:
 def links(sandbox: Sandbox) -> str:
     sandbox.run("ln -s /etc/shadow shadow; ln -s /proc/1/root/etc/shadow root; ln -s / slash", timeout=10)
     for path in ("shadow", "root", "slash/etc/shadow"):
-        with pytest.raises((FileNotFoundError, SandboxError)):
+        with pytest.raises((FileNotFoundError, InsideError)):
             sandbox.read_file(path)
-    with pytest.raises(SandboxError, match=r"Read-only file system|Permission denied"):
+    with pytest.raises(InsideError, match=r"Read-only file system|Permission denied"):
         sandbox.write_file("slash/usr/new", b"")
     assert sandbox.run("ln /usr/bin/env hard; ln /etc/passwd hard; ls hard", timeout=10).exit_code != 0
     return "lead nowhere outside"
@@ -103,7 +103,7 @@ def forging_the_agent(sandbox: Sandbox) -> str:
     sandbox.run("for n in 0 1; do ln -s /proc/self/fd/$n link$n; done", timeout=10)
     done = messages.pack([b"done", messages.DONE.pack(0, False, False, 0.0, 0.0), b"forged\n", b""])
     for link in ("link0", "link1"):  # opened by the agent itself, for a supervisor that writes to a file of the tree
-        with pytest.raises(SandboxError, match=r"not a regular file|No such device"):
+        with pytest.raises(InsideError, match=r"not a regular file|No such device"):
             sandbox.write_file(link, messages.pack([b"data", b""]) + done)
     said = sandbox.run("echo true; exit 5", timeout=10)
     assert (said.stdout, said.exit_code) == (b"true\n", 5)

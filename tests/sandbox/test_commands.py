@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from selfplay.sandbox import Backend, Limits, Sandbox, SandboxError, World
+from selfplay.sandbox import Backend, InsideError, Limits, Sandbox, World
 
 from .attacks import SMALL, python, running
 
@@ -81,7 +81,7 @@ def test_folder_environment_and_what_is_not_inherited(backend: Backend, monkeypa
 
 def test_a_command_that_cannot_be_said_is_refused_and_the_sandbox_lives_on(sandbox: Sandbox) -> None:
     for command in ([], ["echo", "a\0b"], "echo \0"):
-        with pytest.raises(SandboxError, match="null byte"):
+        with pytest.raises(InsideError, match="null byte"):
             sandbox.run(command, timeout=10)
     assert sandbox.run("echo alive", timeout=10).stdout == b"alive\n"
 

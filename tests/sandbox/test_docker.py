@@ -209,7 +209,7 @@ def test_an_engine_too_old(old_engine: str, monkeypatch: pytest.MonkeyPatch) -> 
         ("invalid mount config: bind source path does not exist: /x", "EngineUnavailable", "does not see"),
         ("no such image: A b: invalid reference format", "ImageUnusable", "'image' is not an image's name"),
         ("Unknown runtime specified runsc", "EngineUnavailable", "runsc"),
-        ("Minimum memory limit allowed is 6MB", "SandboxError", "refused: Minimum memory"),
+        ("Minimum memory limit allowed is 6MB", "MachineError", "refused: Minimum memory"),
     ],
 )
 def test_what_the_engine_refuses_is_named(said: str, kind: str, message: str) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from selfplay.sandbox import MIB, Backend, Limits, Mount, Sandbox, SandboxError, World
+from selfplay.sandbox import MIB, Backend, InsideError, Limits, Mount, Sandbox, World, WorldRefused
 
 from .attacks import SMALL
 
@@ -16,7 +16,7 @@ def test_bytes_come_back_as_they_went_in(backend: Backend) -> None:
     with backend.open(World(), Limits(disk_bytes=64 * MIB)) as sandbox:
         sandbox.write_file("deep/er/größe \n file", data)
         assert sandbox.read_file("/testbed/deep/er/größe \n file", max_bytes=len(data)) == data
-        with pytest.raises(SandboxError, match=r"larger than 16777216 bytes"):
+        with pytest.raises(InsideError, match=r"larger than 16777216 bytes"):
             sandbox.read_file("deep/er/größe \n file")
         sandbox.write_file("deep/er/größe \n file", b"")
         assert sandbox.read_file("deep/er/größe \n file") == b""
@@ -28,7 +28,7 @@ def test_relative_paths_start_at_the_tree_whatever_ran_before(sandbox: Sandbox) 
     sandbox.write_file("file", b"x")
     assert sandbox.run("pwd", timeout=10, cwd="sub").stdout == b"/testbed/sub\n"
     assert sandbox.read_file("file") == sandbox.read_file("/testbed/file") == b"x"
-    with pytest.raises(SandboxError, match="file/below: Not a directory"):
+    with pytest.raises(InsideError, match="file/below: Not a directory"):
         sandbox.write_file("file/below", b"x")
 
 
@@ -41,15 +41,15 @@ def test_what_cannot_be_read_is_said(sandbox: Sandbox) -> None:
     sandbox.run("mkfifo pipe; mkdir folder; echo x > closed; chmod 0 closed; ln -s loop loop", timeout=10)
     with pytest.raises(FileNotFoundError, match="nowhere"):
         sandbox.read_file("nowhere")
-    with pytest.raises(SandboxError, match="pipe is not a regular file"):
+    with pytest.raises(InsideError, match="pipe is not a regular file"):
         sandbox.read_file("pipe")
-    with pytest.raises(SandboxError, match="folder"):
+    with pytest.raises(InsideError, match="folder"):
         sandbox.read_file("folder")
-    with pytest.raises(SandboxError, match="closed: Permission denied"):
+    with pytest.raises(InsideError, match="closed: Permission denied"):
         sandbox.read_file("closed")
-    with pytest.raises(SandboxError, match="loop: Too many levels"):
+    with pytest.raises(InsideError, match="loop: Too many levels"):
         sandbox.read_file("loop")
-    with pytest.raises(SandboxError, match="/usr/new: Read-only file system"):
+    with pytest.raises(InsideError, match="/usr/new: Read-only file system"):
         sandbox.write_file("/usr/new", b"")
     assert sandbox.run("echo alive", timeout=10).stdout == b"alive\n"
 
@@ -86,7 +86,7 @@ def test_deleting_everything_spares_the_host(backend: Backend, tree: Path) -> No
 
 def test_a_path_that_cannot_be_costs_no_sandbox(sandbox: Sandbox) -> None:
     for attempt in (lambda: sandbox.read_file("a\0b"), lambda: sandbox.write_file("a\0b", b"")):
-        with pytest.raises(SandboxError, match="holds a null byte"):
+        with pytest.raises(InsideError, match="holds a null byte"):
             attempt()
     assert sandbox.run("echo alive", timeout=10).stdout == b"alive\n"
 
@@ -127,5 +127,5 @@ def test_mounts_are_read_only(backend: Backend, tmp_path: Path, give: Callable[[
     ],
 )
 def test_a_world_that_cannot_be_is_named(backend: Backend, world: World, message: str) -> None:
-    with pytest.raises(SandboxError, match=message), backend.open(world):
+    with pytest.raises(WorldRefused, match=message), backend.open(world):
         pass

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from selfplay.sandbox import SandboxError
+from selfplay.sandbox import WorldRefused
 from selfplay.sandbox.docker import layers
 from selfplay.sandbox.docker.layers import CHUNK, merge
 from selfplay.sandbox.messages import FILE, FOLDER, LINK
@@ -67,5 +67,5 @@ def test_a_large_file_is_sent_in_pieces(tmp_path: Path) -> None:
     tracemalloc.stop()
     with (tree / "large").open("wb") as stream:
         stream.truncate(2 * CHUNK)
-    with pytest.raises(SandboxError, match="became shorter"):
+    with pytest.raises(WorldRefused, match="became shorter"):
         list(layers.large_content(next(entry for entry in merged.entries if entry.path == b"large")))

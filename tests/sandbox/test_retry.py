@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from selfplay.errors import SelfplayError
-from selfplay.sandbox import Cause, SandboxError, SandboxLost, retry
+from selfplay.sandbox import Cause, MachineError, SandboxError, SandboxLost, retry
 from selfplay.sandbox.retry import LIMITS, LOST_SANDBOXES, LimitMet, StillLost, again, pause_after
 
 
@@ -45,7 +45,7 @@ def fails(error: SandboxError, tries: list[int]) -> Callable[[], None]:
     [
         (SandboxLost("died"), StillLost, LOST_SANDBOXES),
         (SandboxLost("memory", cause=Cause.LIMIT), LimitMet, LIMITS),
-        (SandboxError("refused"), SandboxError, 1),  # it would refuse again
+        (MachineError("refused"), MachineError, 1),  # it would refuse again
     ],
 )
 def test_but_not_for_ever(error: SandboxError, kind: type[Exception], times: int) -> None:

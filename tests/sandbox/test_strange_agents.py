@@ -15,9 +15,9 @@ from selfplay.agent.tool_use import create
 from selfplay.agent.toolset import ToolContext
 from selfplay.sandbox import Backend, Limits, Mount, Sandbox, SandboxLost, World, ending, messages
 from selfplay.sandbox.docker.stream import AttachedLink
+from selfplay.sandbox.errors import Cause
 from selfplay.sandbox.kill_detection import ProgramKilled, believed, believed_here, unless_killed
 from selfplay.sandbox.live import LiveSandbox, receive
-from selfplay.sandbox.protocol import Cause
 from selfplay.sandbox.streams import Streams
 
 from .attacks import SMALL

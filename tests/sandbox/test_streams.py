@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from selfplay.sandbox import MIB, Backend, Limits, Sandbox, SandboxError, World
+from selfplay.sandbox import MIB, Backend, InsideError, Limits, Sandbox, SandboxError, World
 from selfplay.sandbox.admission import Lease
 from selfplay.sandbox.kill_detection import ProgramKilled
 
@@ -33,7 +33,7 @@ def test_the_environment_and_the_argv_of_a_streamed_command(sandbox: Sandbox) ->
 
 def test_a_failed_command_is_an_error_after_its_last_byte(sandbox: Sandbox) -> None:
     with (
-        pytest.raises(SandboxError, match=r"exited 3: why it failed"),
+        pytest.raises(InsideError, match=r"exited 3: why it failed"),
         sandbox.stream("printf abc; echo why it failed >&2; exit 3", timeout=10) as stream,
     ):
         assert stream.read(3) == b"abc"
@@ -43,7 +43,7 @@ def test_a_failed_command_is_an_error_after_its_last_byte(sandbox: Sandbox) -> N
 
 @pytest.mark.parametrize("program", ["/no/such/program", "/etc"])
 def test_a_program_that_cannot_run_is_an_error(sandbox: Sandbox, program: str) -> None:
-    with pytest.raises(SandboxError, match=r"exited 12[67]"), sandbox.stream([program], timeout=10) as stream:
+    with pytest.raises(InsideError, match=r"exited 12[67]"), sandbox.stream([program], timeout=10) as stream:
         stream.read()
 
 
@@ -75,12 +75,17 @@ def test_a_program_that_is_killed_while_it_streams_says_nothing(sandbox: Sandbox
 @pytest.mark.slow
 def test_a_stream_ends_at_its_time_limit(sandbox: Sandbox) -> None:
     with (
-        pytest.raises(SandboxError, match="met its time limit"),
+        pytest.raises(ProgramKilled, match="did not get a core within 1 s"),
         sandbox.stream("echo first; sleep 60", timeout=1) as stream,
     ):
         stream.read()
     with (
-        pytest.raises(SandboxError, match="met its time limit"),
+        pytest.raises(InsideError, match="met its time limit"),
+        sandbox.stream("while :; do :; done", timeout=1) as stream,
+    ):
+        stream.read()
+    with (
+        pytest.raises(ProgramKilled, match="did not get a core"),
         sandbox.stream("yes", timeout=1) as stream,
     ):
         stream.read(1)
@@ -99,7 +104,7 @@ def test_what_a_command_leaves_behind_does_not_hold_the_stream_open(sandbox: San
 
 def test_a_command_that_closes_its_output_is_waited_for(sandbox: Sandbox) -> None:
     with (
-        pytest.raises(SandboxError, match="exited 7"),
+        pytest.raises(InsideError, match="exited 7"),
         sandbox.stream("exec 1>&-; sleep 0.3; exit 7", timeout=10) as stream,
     ):
         stream.read()

@@ -24,7 +24,7 @@ from selfplay.oracle.task import Task
 from selfplay.oracle.world import SolverWorld, open_world
 from selfplay.plain_text import shown
 from selfplay.repository.copies import copies_in
-from selfplay.sandbox import WORKDIR, Backend, Limits, SandboxError
+from selfplay.sandbox import WORKDIR, Backend, InsideError, Limits
 from selfplay.sandbox.kill_detection import unless_killed
 from selfplay.untrusted_json import AnswerError, answer
 
@@ -93,13 +93,13 @@ class Audit:
 
 
 def audit_task(backend: Backend, task: Task, limits: Limits = Limits()) -> Audit:
-    """Build the world and search it. Raises `WorldError`, `SandboxError`."""
+    """Build the world and search it. Raises `WorldError`, `InsideError`, `SandboxError`."""
     with open_world(backend, task, limits) as world:
         return audit(world)
 
 
 def audit(world: SolverWorld) -> Audit:
-    """Search an open world. Raises `SandboxError` when the search itself fails."""
+    """Search an open world. Raises `InsideError` when the search itself fails."""
     wanted = needles(world.task)
     if not wanted.telling and not wanted.lines and not wanted.python:
         return Audit(0, (), 0, NOTHING_TO_TELL, removed=world.git)
@@ -112,7 +112,7 @@ def audit(world: SolverWorld) -> Audit:
     said = SearchAnswer([], {}, f"the search took more than {SEARCH_SECONDS:.0f} s")
     if not done.timed_out:
         if done.exit_code != 0 or done.truncated:
-            raise SandboxError(f"the search for leaks failed: {done.stderr.decode('utf-8', 'replace')[-300:]}")
+            raise InsideError(f"the search for leaks failed: {done.stderr.decode('utf-8', 'replace')[-300:]}")
         said = read(done.stdout)
     found = [Finding(where.removeprefix(f"{WORKDIR}/"), kind, share) for where, kind, share in sorted(said.found)]
     reason = said.stopped or ("" if wanted.telling else NOTHING_TO_TELL)
@@ -129,12 +129,12 @@ class SearchAnswer:
 
 
 def read(data: bytes) -> SearchAnswer:
-    """Parse the output of the search. Raises `SandboxError` for any other output: without a result no world is
+    """Parse the output of the search. Raises `InsideError` for any other output: without a result no world is
     clean."""
     try:
         return answer(SearchAnswer, data)
     except AnswerError as error:
-        raise SandboxError(f"the search for leaks gave an invalid answer: {error}") from error
+        raise InsideError(f"the search for leaks gave an invalid answer: {error}") from error
 
 
 def program() -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from selfplay.repository.errors import BadStream, BuildFailed, TooLarge
 from selfplay.repository.files.unpack import Inside, StreamBounds, Unpacked, Where, bring_out
-from selfplay.sandbox import MIB, Backend, Limits, Sandbox, SandboxError, SandboxLost
+from selfplay.sandbox import MIB, Backend, InsideError, Limits, Sandbox
 
 MOST_ENTRIES = 250_000
 """The most files and folders of one build; an environment of the whole scientific stack has a third of that."""
@@ -62,7 +62,5 @@ class BuildResults:
                 "It changed the programs that it runs on. Look at what it installs, or give the commands with --setup."
             )
             raise BuildFailed(f"what the build left cannot be used ({what}): {error.message}", hint) from error
-        except SandboxLost:
-            raise
-        except SandboxError as error:
+        except InsideError as error:
             raise BuildFailed(f"what the build left cannot be read ({what}): {error.message}", error.hint) from error

@@ -32,8 +32,7 @@ from selfplay.repository.fetching.reading import (
     encoded,
 )  # fmt: skip
 from selfplay.repository.files.unpack import Inside, StreamBounds, bring_out
-from selfplay.sandbox import MIB, Backend, Completed, Limits, Mount, Sandbox, World, open_backend
-from selfplay.sandbox.agent_requests import FileRefused
+from selfplay.sandbox import MIB, Backend, Completed, InsideError, Limits, Mount, Sandbox, World, open_backend
 from selfplay.sandbox.kill_detection import believed_here
 from selfplay.sandbox.machine import fitting
 
@@ -81,7 +80,7 @@ class Quarantine:
                 check(answer.found)
             if not all(OID.fullmatch(one.commit) for one in answer.wanted):
                 raise MalformedAnswer("not the name of a commit")
-        except (MalformedAnswer, FileNotFoundError, FileRefused) as error:
+        except (MalformedAnswer, FileNotFoundError, InsideError) as error:
             raise SourceError(
                 f"{self.shown} was read, but the answer is invalid: {error}", "Name a part of it, or another revision."
             ) from error

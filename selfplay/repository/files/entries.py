@@ -59,7 +59,7 @@ class Frames:
         return exactly(self._stream, header.size)
 
     def close(self) -> None:
-        """Raises `BadStream` if more data follows, and `SandboxError` if the writing program failed."""
+        """Raises `BadStream` if more data follows, and `InsideError` if the writing program failed."""
         if self._stream.read(1):
             raise BadStream("it goes on after its end")
 

@@ -79,8 +79,8 @@ def bring_out(
 ) -> Unpacked:
     """Copy what is inside into `target`, an existing folder.
 
-    The others are as for `unpack`. Raises `BadStream`, and `SandboxError` when the folder cannot be read or the sandbox
-    is gone.
+    The others are as for `unpack`. Raises `BadStream`, `InsideError` when the folder cannot be read, and `SandboxError`
+    when the sandbox is gone.
     """
     named = [source.folder, source.listing] if source.listing else [source.folder]
     command = [source.python, "-I", "-S", "-B", "-c", inside.text("pack.py"), *named]

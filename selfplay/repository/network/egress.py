@@ -24,7 +24,7 @@ from selfplay.repository.network.index_pages import allowed_for
 from selfplay.repository.network.indexes import Indexes, configured
 from selfplay.repository.network.proxy import Proxy
 from selfplay.repository.network.upstream import HEAD_BYTES
-from selfplay.sandbox import Backend, Limits, Mount, Sandbox, SandboxError, World
+from selfplay.sandbox import Backend, InsideError, Limits, Mount, Sandbox, SandboxError, World
 from selfplay.sandbox.kill_detection import believed_here
 from selfplay.sandbox.machine import fitting
 from selfplay.sandbox.owners import scratch
@@ -197,5 +197,5 @@ def examine_egress(backend: Backend) -> str:
             with backend.open(World(mounts=egress.mounts), fitting(Limits())) as sandbox:
                 egress.check(sandbox)
             return egress.first_line()
-    except SandboxError as error:
+    except (SandboxError, InsideError) as error:
         return f"the build reaches no package index: {error.message}"

@@ -31,7 +31,7 @@ from selfplay.repository.suites.pytest_suite import (
 )
 from selfplay.repository.suites.runners import RunnerCall, RunnerRequest, calling
 from selfplay.repository.suites.script_frame import framed
-from selfplay.sandbox import MIB, Backend, Completed, Limits
+from selfplay.sandbox import MIB, Backend, Completed, InsideError, Limits
 from selfplay.sandbox.kill_detection import believed
 
 LIMITS = Limits(output_bytes=32 * MIB)
@@ -114,7 +114,7 @@ def measure_suite(
     try:
         work = _Measurement(prepared, backend, time_limit, command, runs, call, call.options if call else ())
         suite = _measure(work, progress or (lambda line: None))
-    except RepositoryError:  # an error is a result too, and another try may change it
+    except (RepositoryError, InsideError):  # an error is a result too, and another try may change it
         runs.clear()
         raise
     with named(kept.parent):

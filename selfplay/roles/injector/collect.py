@@ -2,7 +2,7 @@
 
 from selfplay.agent import Trajectory
 from selfplay.artifact import FILE_NAMES, Artifact, ArtifactError, from_texts
-from selfplay.sandbox import Sandbox, SandboxError, SandboxGone
+from selfplay.sandbox import InsideError, Sandbox
 
 
 def collect(trajectory: Trajectory, sandbox: Sandbox) -> Artifact:
@@ -15,8 +15,6 @@ def collect(trajectory: Trajectory, sandbox: Sandbox) -> Artifact:
             texts[name] = sandbox.read_file(f"{trajectory.submission}/{name}")
         except FileNotFoundError:
             continue
-        except SandboxGone:
-            raise
-        except SandboxError as error:
+        except InsideError as error:
             raise ArtifactError(f"{name} cannot be read: {error.message}") from error
     return from_texts(texts)

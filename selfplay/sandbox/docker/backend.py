@@ -28,9 +28,10 @@ from selfplay.sandbox.docker.layers import PAGE, MergedTree, merge
 from selfplay.sandbox.docker.live import DockerSandbox
 from selfplay.sandbox.docker.stream import AttachedLink
 from selfplay.sandbox.docker.users import Users
+from selfplay.sandbox.errors import SandboxLost
 from selfplay.sandbox.identity import identity
 from selfplay.sandbox.live import GRACE_SECONDS
-from selfplay.sandbox.protocol import WORKDIR, Limits, Sandbox, SandboxLost, World
+from selfplay.sandbox.protocol import WORKDIR, Limits, Sandbox, World
 from selfplay.sandbox.ulimits import raise_own
 
 log = logging.getLogger(__name__)
@@ -138,7 +139,8 @@ class DockerBackend:
 
     @contextlib.contextmanager
     def open(self, world: World, limits: Limits = Limits()) -> Iterator[Sandbox]:
-        """A started sandbox, killed when the context ends. Raises `SandboxError` naming what could not be mounted."""
+        """A started sandbox, killed when the context ends. Raises `SandboxError`; `WorldRefused` names what cannot
+        be mounted."""
         sandbox = self.start(world, limits)
         try:
             yield sandbox
@@ -218,7 +220,7 @@ class DockerBackend:
             return str(patiently(lambda: self.engine.api.create_container(**settings))["Id"])
 
     def _entered(self, id: str, merged: MergedTree, limits: Limits) -> AttachedLink:
-        """The stream to the agent of a new container. Raises `SandboxError` with its output."""
+        """The stream to the agent of a new container. Raises `MachineError` with its output."""
         with translated(self._called):
             link = enter(self.engine, id, program(self.engine.machine, self.image.ours), merged)
             try:

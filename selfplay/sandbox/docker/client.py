@@ -16,7 +16,7 @@ from docker.errors import APIError, DockerException, ImageNotFound, NotFound, TL
 from requests.exceptions import RequestException
 
 from selfplay.errors import in_words
-from selfplay.sandbox.protocol import Cause, IsolationUnavailable, SandboxError, SandboxLost
+from selfplay.sandbox.errors import Cause, IsolationUnavailable, MachineError, SandboxError, SandboxLost, WorldRefused
 
 OLDEST_API = (1, 40)
 SECONDS = 60.0
@@ -41,11 +41,11 @@ class EngineLost(EngineUnavailable, SandboxLost):
         self.away = away
 
 
-class ImageUnusable(SandboxError):
+class ImageUnusable(WorldRefused):
     """The image does not exist, or lacks what every sandbox needs."""
 
 
-class EngineDiskFull(SandboxError):
+class EngineDiskFull(MachineError):
     """The engine's own disk is full or read-only: it can create no container."""
 
 
@@ -182,7 +182,7 @@ def refused(error: APIError, image: str) -> SandboxError:
         )
     if "nknown runtime" in said or ("untime" in said and "not found" in said):
         return EngineUnavailable(f"the engine lacks the runtime: {said}", "Install gVisor and register `runsc`.")
-    return SandboxError(f"the Docker engine refused: {said}")
+    return MachineError(f"the Docker engine refused: {said}")
 
 
 def last_words(said: str) -> str:

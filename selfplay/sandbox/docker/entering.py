@@ -7,13 +7,13 @@ from selfplay.sandbox import messages
 from selfplay.sandbox.docker.client import Engine
 from selfplay.sandbox.docker.layers import MergedTree
 from selfplay.sandbox.docker.stream import AttachedLink
+from selfplay.sandbox.errors import MachineError, SandboxLost
 from selfplay.sandbox.launching import START_SECONDS
 from selfplay.sandbox.live import receive
-from selfplay.sandbox.protocol import SandboxError, SandboxLost
 
 
 def enter(engine: Engine, id: str, program: bytes, merged: MergedTree) -> AttachedLink:
-    """Start the container and send the agent and the tree into it. Raises `SandboxError` with its output, `SandboxLost`
+    """Start the container and send the agent and the tree into it. Raises `MachineError` with its output, `SandboxLost`
     if it ended without output, and the engine's own errors."""
     attached = engine.api.attach_socket(id, params={"stdin": 1, "stdout": 1, "stderr": 1, "stream": 1})
     link = AttachedLink(attached)
@@ -46,6 +46,6 @@ def greet(engine: Engine, link: AttachedLink, program: bytes, merged: MergedTree
     except (OSError, EOFError):
         pass
     if said := link.errors.decode("utf-8", "replace").strip().rpartition("\n")[2]:
-        raise SandboxError(f"the sandbox did not start: {said}")
+        raise MachineError(f"the sandbox did not start: {said}")
     engine.api.ping()  # it may have ended because the engine did
     raise SandboxLost("the sandbox did not start: no reason was given")

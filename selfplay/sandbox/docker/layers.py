@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from selfplay.sandbox.errors import WorldRefused
 from selfplay.sandbox.messages import END, ENTRY, FILE, FOLDER, LINK
-from selfplay.sandbox.protocol import SandboxError
 
 PAGE = 4096
 CHUNK = 1 << 20
@@ -43,7 +43,7 @@ class MergedTree:
         return sum(-(-entry.size // PAGE) * PAGE for entry in self.entries if entry.kind == FILE)
 
     def packed(self) -> Iterator[bytes]:
-        """The stream, in pieces of some `CHUNK`. Raises `SandboxError` for a file that cannot be read."""
+        """The stream, in pieces of some `CHUNK`. Raises `WorldRefused` for a file that cannot be read."""
         pieces: list[bytes] = []
         held = 0
         for entry in self.entries:
@@ -70,12 +70,12 @@ def content(entry: LayerEntry) -> bytes:
             with open(entry.source, "rb") as stream:  # noqa: PTH123
                 return stream.read()
     except OSError as error:
-        raise SandboxError(f"{entry.source} cannot be read, so no sandbox can show it: {error.strerror}") from error
+        raise WorldRefused(f"{entry.source} cannot be read, so no sandbox can show it: {error.strerror}") from error
     return b""
 
 
 def large_content(entry: LayerEntry) -> Iterator[bytes]:
-    """The content of a file, of which a piece at a time is in memory. Raises `SandboxError`, also if it is shorter
+    """The content of a file, of which a piece at a time is in memory. Raises `WorldRefused`, also if it is shorter
     now."""
     left = entry.size
     try:
@@ -84,9 +84,9 @@ def large_content(entry: LayerEntry) -> Iterator[bytes]:
                 left -= len(data)
                 yield data
     except OSError as error:
-        raise SandboxError(f"{entry.source} cannot be read, so no sandbox can show it: {error.strerror}") from error
+        raise WorldRefused(f"{entry.source} cannot be read, so no sandbox can show it: {error.strerror}") from error
     if left:
-        raise SandboxError(f"{entry.source} became shorter while a sandbox was made of it")
+        raise WorldRefused(f"{entry.source} became shorter while a sandbox was made of it")
 
 
 def merge(layers: Iterable[Path]) -> MergedTree:
@@ -114,7 +114,7 @@ def hidden(path: bytes, number: int, covered: Mapping[bytes, int]) -> bool:
 
 
 def walk(place: str, path: bytes) -> Iterator[LayerEntry]:
-    """Everything in a layer, without following links. Raises `SandboxError` for special files."""
+    """Everything in a layer, without following links. Raises `WorldRefused` for special files."""
     yield described(place, path, os.lstat(place))
     with os.scandir(place) as listing:
         for item in listing:
@@ -129,5 +129,5 @@ def described(place: str, path: bytes, status: os.stat_result) -> LayerEntry:
     kinds = {stat.S_IFREG: FILE, stat.S_IFDIR: FOLDER, stat.S_IFLNK: LINK}
     kind = kinds.get(stat.S_IFMT(status.st_mode))
     if kind is None:
-        raise SandboxError(f"{place} is not a file, folder or link, so it cannot be part of a tree")
+        raise WorldRefused(f"{place} is not a file, folder or link, so it cannot be part of a tree")
     return LayerEntry(path, kind, place, stat.S_IMODE(status.st_mode), status.st_mtime_ns, status.st_size)

@@ -9,8 +9,9 @@ from requests.exceptions import RequestException
 
 from selfplay.sandbox import container_cpu
 from selfplay.sandbox.docker.client import Engine, unreachable
+from selfplay.sandbox.errors import SandboxLost
 from selfplay.sandbox.live import Link, LiveSandbox, memory_exceeded
-from selfplay.sandbox.protocol import Limits, SandboxLost
+from selfplay.sandbox.protocol import Limits
 
 NEWS_SECONDS, LIVING_SECONDS = 2.0, 0.3
 """How long the engine may take to learn from the kernel why a container ended, or a process in a living one."""

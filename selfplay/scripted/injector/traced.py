@@ -16,8 +16,7 @@ from selfplay.python_source import syntax_tree
 from selfplay.repository import Prepared, Suite
 from selfplay.repository.suites import pytest_suite
 from selfplay.repository.suites.pytest_suite import CoverageMap
-from selfplay.sandbox import MIB, WORKDIR, Backend, Completed, Limits, Sandbox
-from selfplay.sandbox.agent_requests import FileRefused
+from selfplay.sandbox import MIB, WORKDIR, Backend, Completed, InsideError, Limits, Sandbox
 from selfplay.sandbox.kill_detection import PAUSES, ProgramKilled, refuse_dangerous_place, unless_killed
 from selfplay.scripted.edits.cuts import UNREADABLE
 from selfplay.scripted.injector import inside
@@ -62,8 +61,16 @@ def survey_seconds(suite: Suite) -> float:
 
 
 def trace(prepared: Prepared, suite: Suite, backend: Backend) -> Traced:
-    """Run the suite once under coverage; again if it was killed, since it may not have been the suite's own doing
-    (`sandbox/kill_detection.py`). Raises `SurveyFailed`, or `SandboxError`."""
+    """Run the suite once under coverage. Raises `SurveyFailed`, or `SandboxError`."""
+    try:
+        return _believed(prepared, suite, backend)
+    except InsideError as error:
+        raise SurveyFailed(f"the survey of {prepared.source} failed: {error.message}", ADVICE) from error
+
+
+def _believed(prepared: Prepared, suite: Suite, backend: Backend) -> Traced:
+    """What the run showed; it runs again if it was killed, since that may not have been the suite's own doing
+    (`sandbox/kill_detection.py`)."""
     seconds = 0.0
     for pause in PAUSES:
         time.sleep(pause)
@@ -101,7 +108,7 @@ def _run(prepared: Prepared, suite: Suite, sandbox: Sandbox, believing: bool) ->
     try:
         report = inflated(sandbox.read_file(PACK, MOST_PACKED), MOST_BYTES, gzip=True).decode()
         coverage_of(report)
-    except (ValueError, FileRefused) as error:
+    except (ValueError, InsideError) as error:
         raise SurveyFailed(f"the coverage report of {prepared.source} cannot be read: {error}", ADVICE) from error
     return report
 

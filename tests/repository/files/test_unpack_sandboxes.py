@@ -7,7 +7,7 @@ from repository.files.unpacking import SMALL
 
 from selfplay.repository.errors import TooLarge
 from selfplay.repository.files.unpack import Inside, StreamBounds, bring_out
-from selfplay.sandbox import MIB, Backend, Limits, SandboxError, World, open_backend
+from selfplay.sandbox import MIB, Backend, InsideError, Limits, World, open_backend
 
 LIMITS = Limits(memory_bytes=256 * MIB, disk_bytes=64 * MIB)
 
@@ -54,7 +54,7 @@ def test_bombs_in_a_sandbox_come_out_as_errors(
 def test_a_folder_that_is_none_is_an_error(each_backend: Backend, tmp_path: Path, command: str) -> None:
     with each_backend.open(World(), LIMITS) as sandbox:
         sandbox.run(command, timeout=10)
-        with pytest.raises(SandboxError, match="exited 1"):
+        with pytest.raises(InsideError, match="exited 1"):
             bring_out(Inside(sandbox, "/testbed/x", each_backend.python), tmp_path, SMALL)
     assert list(tmp_path.iterdir()) == []
 

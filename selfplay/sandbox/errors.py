@@ -1,0 +1,69 @@
+"""What fails around a sandbox, one type for each answer to "whose fault is it".
+
+A `SandboxError` says nothing about what ran: there is no sandbox (`MachineError`, `WorldRefused`), or there is none any
+more (`SandboxGone`). The work may be done again. An `InsideError` is no `SandboxError`: the sandbox lives, and what was
+asked of it failed through what is in it, and would again. It is a result, and whoever reads what a stranger left turns
+it into a verdict. `SandboxError` itself is raised nowhere.
+"""
+
+from enum import StrEnum
+
+from selfplay.errors import SelfplayError
+
+
+class SandboxError(SelfplayError):
+    """There is no sandbox, or none any more. Base of what says nothing about what ran in it."""
+
+
+class MachineError(SandboxError):
+    """This machine, or its engine, has not enough of something, or refuses."""
+
+
+class IsolationUnavailable(MachineError):
+    """This machine cannot isolate as promised; the message names the first promise that does not hold."""
+
+
+class WorldRefused(SandboxError):
+    """No sandbox can be as it is described: a folder is missing, a path is impossible, a limit cannot be held."""
+
+
+class SandboxBusy(SandboxError):
+    """Another use comes first: a stream that is still read, another sandbox of the same lease."""
+
+
+class Cause(StrEnum):
+    """Why a sandbox ended before it was closed.
+
+    `LIMIT`: the kernel reports that a limit of this sandbox killed it, or processes of its code could not be killed, so
+    the code inside may be the cause. `OUTSIDE`: its host process (the launcher, the engine) went away. `UNKNOWN`:
+    anything else, such as a signal from outside, or the machine being out of memory.
+    """
+
+    LIMIT = "limit"
+    OUTSIDE = "outside"
+    UNKNOWN = "unknown"
+
+
+class SandboxGone(SandboxError):
+    """The sandbox no longer exists, so nothing is known about what ran in it."""
+
+
+class SandboxClosed(SandboxGone):
+    """Its user closed the sandbox, perhaps while a command ran in it."""
+
+
+class SandboxLost(SandboxGone):
+    """A sandbox died, stopped answering, or was lost while it started; nothing is known about what ran in it.
+
+    Only `Cause.LIMIT`, when it repeats in a fresh sandbox, says something about what ran inside. A sandbox closed by
+    its user is not lost.
+    """
+
+    def __init__(self, message: str, hint: str = "", cause: Cause = Cause.UNKNOWN) -> None:
+        super().__init__(message, hint)
+        self.cause = cause
+
+
+class InsideError(SelfplayError):
+    """The sandbox lives; what was asked of it failed through what is in it: a full disk, no such program, a pipe where
+    a file was, an answer that a program of ours cannot have given."""
