@@ -10,6 +10,7 @@ import contextlib
 import functools
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 from selfplay.sandbox import cgroups, inside, machine, owners
 from selfplay.sandbox.bubblewrap_sandbox import BubblewrapSandbox
@@ -17,7 +18,7 @@ from selfplay.sandbox.errors import IsolationUnavailable
 from selfplay.sandbox.identity import identity, slots
 from selfplay.sandbox.launching import Launcher
 from selfplay.sandbox.namespace_hints import namespace_remedy
-from selfplay.sandbox.probe import probe
+from selfplay.sandbox.probe import SECONDS, probe
 from selfplay.sandbox.programs import find_programs, version
 from selfplay.sandbox.protocol import Limits, Sandbox, World
 from selfplay.sandbox.ulimits import check_ceilings, descriptors, raise_own
@@ -44,6 +45,7 @@ class BubblewrapBackend:
         self.programs = find_programs()
         self.slots = slots() if self.identity.drop else None
         self.shared_uid = self.slots is None
+        self.own_files = False
         self.cgroups = cgroups.find()
         owners.sweep()
         self._launcher = Launcher(self.programs)
@@ -67,6 +69,7 @@ class BubblewrapBackend:
             "processes": group if "pids" in folders else "user namespace (RLIMIT_NPROC)",
             "cpus": group if "cpu" in folders else "nothing",
             "disk": "tmpfs of that size",
+            "files": "file systems of its own for programs and environments" if self.own_files else "the host's own",
             "users": "one uid for all sandboxes" if self.shared_uid else "a uid for each sandbox",
             "agent": "in no group with its commands" if folders else "shares the processors with its commands",
         }
@@ -77,14 +80,18 @@ class BubblewrapBackend:
         return str(self.programs.python)
 
     def broken_outside(self, sandbox: BubblewrapSandbox, limits: Limits) -> str:
-        """For the probe: checks the uid that the kernel reports, and the limits read back from the control group."""
+        """For the probe: checks the uid that the kernel reports, and the limits read back from the control group; notes
+        whose file system the programs are on."""
         uid = sandbox.hello.uid
         if uid == 0 or (uid != self.identity.uid and (self.slots is None or uid not in self.slots)):
             return f"sandboxes run as uid {uid} of the host"
         if self.cgroups is not None and sandbox.group is not None:
             with_commands = sandbox.group.holds(sandbox.hello.pid)
             wrong = "the agent is in it" if with_commands else self.cgroups.mismatch(sandbox.group, limits)
-            return f"the control group does not hold: {wrong}" if wrong else ""
+            if wrong:
+                return f"the control group does not hold: {wrong}"
+        shown = sandbox.run(["stat", "--format=%d", "/usr"], timeout=SECONDS).stdout.strip()
+        self.own_files = shown != b"%d" % Path("/usr").stat().st_dev
         return ""
 
     def testbed_bytes(self, limits: Limits) -> int:
@@ -130,6 +137,7 @@ class BubblewrapBackend:
             "disk_bytes": limits.disk_bytes,
             "files": limits.files,
             "folders": len(world.folders),
+            "alone": inside.alone(world),
             "argv": argv,
         }
         try:

@@ -9,6 +9,7 @@ import itertools
 import re
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from selfplay.sandbox import messages
 from selfplay.sandbox.errors import WorldRefused
@@ -65,9 +66,10 @@ def check(world: World) -> None:
             raise WorldRefused(f"{place!r} is not an absolute path for a folder of its own")
 
 
-def system_part(programs: Programs) -> dict[str, dict[str, str]]:
-    """The parts that the launcher assembles once: path -> host path to bind or to copy, text to write, or link
-    target."""
+def system_part(programs: Programs) -> dict[str, Any]:
+    """The parts that the launcher assembles once: path -> host path to bind or to copy, text to write, or link target;
+    and `own`, the folders of programs of which each sandbox has a file system of its own. One in which this machine has
+    mounted something would lose that."""
     roots = [Path("/", name) for name in ROOTS]
     shown = [Path("/usr"), *(path for path in roots if path.is_dir() and not path.is_symlink())]
     binds = {str(path): str(path) for path in (*shown, Path("/proc"), Path("/dev"))}
@@ -76,7 +78,9 @@ def system_part(programs: Programs) -> dict[str, dict[str, str]]:
     binds |= {f"{FIXED}/python/{place.name}": str(place) for place in python_folders(programs.python_prefix)}
     copies = {name: str(Path(name).resolve()) for name in COPIED if Path(name).is_file()}
     links = {str(path): str(path.readlink()) for path in roots if path.is_symlink()}
-    return {"binds": binds, "copies": copies, "files": FILES, "links": links}
+    pythons = [name for name in binds if name.startswith(f"{FIXED}/python/")]
+    own = [place for place in (*map(str, shown), *pythons) if not mounted_below(binds[place])]
+    return {"binds": binds, "copies": copies, "files": FILES, "links": links, "own": own}
 
 
 def sources(world: World) -> dict[str, str]:
@@ -84,6 +88,11 @@ def sources(world: World) -> dict[str, str]:
     paths = {f"tree.{i}": path for i, path in enumerate(world.tree)}
     paths |= {f"mount.{i}": mount.source for i, mount in enumerate(world.mounts)}
     return {name: str(path.resolve()) for name, path in paths.items()}
+
+
+def alone(world: World) -> list[str]:
+    """The places on the shelf of the folders shown read-only of which the sandbox has a file system of its own."""
+    return [f"{SHELF}/mount.{i}" for i, mount in enumerate(world.mounts) if mount.source.is_dir()]
 
 
 def environment(world: World) -> dict[str, str]:

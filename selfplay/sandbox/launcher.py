@@ -26,11 +26,21 @@ from pathlib import Path
 from typing import Any
 
 from selfplay.sandbox.loopback import own_network
-from selfplay.sandbox.mounting import CLONE_NEWUSER, MS_REC, attach, bind, call, mapped, mount, pivot, user_space
+from selfplay.sandbox.mounting import (
+    MS_REC,
+    attach,
+    bind,
+    call,
+    mapped,
+    mount,
+    own_file_system,
+    pivot,
+    user_namespace,
+    user_space,
+)
 
 HOST, SHELF, FIXED = "/host", "/shelf", "/fixed"
 WRITABLE = ("upper", "work", "tmp", "shm", "home")
-INSIDE_ID = 1000
 REQUESTS, ANSWERS, ERRORS, SECCOMP_FD, AGENT_FD = 0, 1, 2, 100, 101
 CLONE_NEWNS, CLONE_NEWCGROUP = 0x20000, 0x2000000
 TERMINALS = "newinstance,ptmxmode=0666,mode=620,max=64"  # of one number that the machine has for all
@@ -41,15 +51,6 @@ PER_USER = {"max_inotify_instances": b"32", "max_inotify_watches": b"8192"}
 NO_CORE = 1
 """Bytes of a core dump: too few, and the one value with which the kernel starts no handler, a program of its root's."""
 SEALS = fcntl.F_SEAL_WRITE | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_SEAL
-
-
-def user_namespace(others: int = 0) -> None:
-    """Enter a user namespace, and the namespaces `others`, in which an ordinary user has root's rights."""
-    uid, gid = os.getuid(), os.getgid()
-    call("unshare", CLONE_NEWUSER | others)
-    Path("/proc/self/setgroups").write_text("deny")
-    Path("/proc/self/uid_map").write_text(f"{INSIDE_ID} {uid} 1")
-    Path("/proc/self/gid_map").write_text(f"{INSIDE_ID} {gid} 1")
 
 
 def move_into_own_root(system: dict[str, Any]) -> None:
@@ -141,9 +142,12 @@ def prepare(request: dict[str, Any], space: int | None) -> None:
     for name in ("tmp", "shm"):
         os.chmod(f"{SHELF}/{name}", 0o1777)
     os.mkdir(f"{SHELF}/pts")
+    os.mkdir(f"{SHELF}/empty")
     mount("pts", f"{SHELF}/pts", "devpts", MS_NOSUID, TERMINALS)
     sources = {name: HOST + source for name, source in request["sources"].items()}
     alone = show(sources, request["shared"], space)
+    for place in request["alone"]:
+        own_file_system(place, f"{SHELF}/empty")
     call("umount2", HOST.encode(), MNT_DETACH)
     if request["shared"]:
         own_network()
@@ -233,6 +237,7 @@ def main() -> None:
         request, descriptors = receive(requests)
         if not request:
             return
+        request["alone"] += system["own"]
         start(request, descriptors, seccomp, agent, spaces)
         for descriptor in descriptors:
             os.close(descriptor)

@@ -13,12 +13,13 @@ import struct
 from pathlib import Path
 
 CLONE_NEWUSER = 0x10000000
-MS_BIND, MS_REC = 0x1000, 0x4000
+MS_RDONLY, MS_BIND, MS_REC = 0x1, 0x1000, 0x4000
 AT_FDCWD, AT_EMPTY_PATH, AT_RECURSIVE = -100, 0x1000, 0x8000
 OPEN_TREE_CLONE, MOVE_MOUNT_F_EMPTY_PATH, MOUNT_ATTR_RDONLY, MOUNT_ATTR_IDMAP = 1, 4, 1, 0x100000
 OPEN_TREE, MOVE_MOUNT, MOUNT_SETATTR = 428, 429, 442  # the same on every machine
 ATTRIBUTES = struct.Struct("QQQQ")
 PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
+INSIDE_ID = 1000
 FIRST_KEPT = 200  # above the descriptors of bwrap and the agent
 
 libc = ctypes.CDLL(None, use_errno=True)
@@ -57,6 +58,19 @@ def bind(source: str, target: str) -> None:
     mount(source, target, "", MS_BIND | MS_REC)
 
 
+def own_file_system(place: str, empty: str) -> None:
+    """Show a folder through a read-only overlay: what the kernel keeps with a file (locks, watches) is then this
+    mount's, and nobody else's. Where the kernel or the file system refuses, the folder stays as it is. `empty`: an
+    empty folder, since an overlay that cannot be written to has two."""
+    with contextlib.suppress(OSError):
+        mount("own", place, "overlay", MS_RDONLY, f"lowerdir={escaped(place)}:{empty}")
+
+
+def escaped(path: str) -> str:
+    """A path in the options of an overlay, in which colons and commas part values."""
+    return "".join(f"\\{letter}" if letter in "\\:," else letter for letter in path)
+
+
 def pivot(root: str, old: str) -> None:
     """Make the mount at `root` this process's root, with a read-only `/dev`; the one before is at `old`, a folder in
     it."""
@@ -90,6 +104,15 @@ def attach(found: int, source: str, target: str) -> None:
     make_place(source, target)
     call("syscall", MOVE_MOUNT, found, b"", AT_FDCWD, os.fsencode(target), MOVE_MOUNT_F_EMPTY_PATH)
     os.close(found)
+
+
+def user_namespace(others: int = 0) -> None:
+    """Enter a user namespace, and the namespaces `others`, in which an ordinary user has root's rights."""
+    uid, gid = os.getuid(), os.getgid()
+    call("unshare", CLONE_NEWUSER | others)
+    Path("/proc/self/setgroups").write_text("deny")
+    Path("/proc/self/uid_map").write_text(f"{INSIDE_ID} {uid} 1")
+    Path("/proc/self/gid_map").write_text(f"{INSIDE_ID} {gid} 1")
 
 
 def user_space(shared: int, own: int) -> int:

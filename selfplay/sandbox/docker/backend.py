@@ -94,6 +94,7 @@ class DockerBackend:
             "processes": group,
             "cpus": group,
             "disk": "one tmpfs for each writable place",
+            "files": "an overlay of the engine for programs, the host's own for environments",
             "users": "a uid for each sandbox" if self.users.apart else "one uid for all sandboxes",
             "agent": "shares the memory and the processors of its commands",
         }

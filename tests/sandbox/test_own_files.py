@@ -1,0 +1,96 @@
+"""What the kernel keeps with a file, locks and watches, is a sandbox's own: its programs and environments are the
+host's files, shown through file systems of its own."""
+
+import fcntl
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from selfplay.sandbox import Mount, World, inside, open_backend
+from selfplay.sandbox.bubblewrap import BubblewrapBackend
+
+from .attacks import SMALL, python
+
+LOCK = """
+import fcntl, os, sys
+held = [os.open(place, os.O_RDONLY) for place in ("/usr/bin/env", "/env/file")]
+for file in held: fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+for file in held: fcntl.lockf(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+print("ready", flush=True)
+if sys.argv[1:]: import time; time.sleep(1)
+print("held")
+"""
+WATCH = """
+import ctypes, select
+libc = ctypes.CDLL(None, use_errno=True)
+seen = libc.inotify_init1(0)
+for place in (b"/usr/bin/env", b"/usr/bin", b"/env", b"/env/file"):
+    assert libc.inotify_add_watch(seen, place, 0xFFF) >= 0
+print("ready", flush=True)
+print("seen" if select.select([seen], [], [], 1)[0] else "nothing")
+"""
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    (tmp_path / "env").mkdir()
+    (tmp_path / "env" / "file").write_text("a file of an environment")
+    for place in (tmp_path, tmp_path / "env"):
+        place.chmod(0o755)
+    return World(mounts=(Mount(tmp_path / "env", "/env"),))
+
+
+def meanwhile(world: World, script: str, then: Callable[[], object]) -> str:
+    """What the script prints after `ready`; `then` is called in between."""
+    with (
+        open_backend("bubblewrap").open(world, SMALL) as sandbox,
+        sandbox.stream(["python3", "-c", script, "wait"], timeout=20) as said,
+    ):
+        assert said.readline() == b"ready\n"
+        then()
+        return said.read().decode()
+
+
+def test_a_lock_holds_up_neither_the_host_nor_a_neighbour(world: World) -> None:
+    """40,000 locks on the machine's C library made every program's start four times as slow."""
+
+    def others() -> None:
+        for place in (Path("/usr/bin/env"), world.mounts[0].source / "file"):
+            with place.open("rb") as file:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        with open_backend("bubblewrap").open(world, SMALL) as neighbour:
+            assert python(neighbour, LOCK).text == "ready\nheld\n"
+
+    assert meanwhile(world, LOCK, others) == "held\n"
+
+
+def test_who_opens_a_program_or_a_file_of_an_environment_is_not_seen(world: World) -> None:
+    def others() -> None:
+        for place in (Path("/usr/bin/env"), world.mounts[0].source / "file"):
+            place.read_bytes()
+        with open_backend("bubblewrap").open(world, SMALL) as neighbour:
+            assert neighbour.run(["/usr/bin/env", "cat", "/env/file"], timeout=20).stdout.startswith(b"a file")
+
+    assert meanwhile(world, WATCH, others) == "nothing\n"
+
+
+def test_doctor_says_whose_files_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a kernel refuses such a file system, sandboxes start all the same: here none is asked for."""
+    assert open_backend("bubblewrap").enforcement()["files"].startswith("file systems of its own")
+    real = inside.system_part
+    for own in ([], ["/proc", "/no/such/folder"]):  # an overlay of neither can be made
+        monkeypatch.setattr(inside, "system_part", lambda programs, own=own: {**real(programs), "own": own})
+        with closing(BubblewrapBackend()) as backend:
+            with backend.open(World(), SMALL) as sandbox:
+                assert backend.broken_outside(sandbox, SMALL) == ""
+            assert backend.enforcement()["files"] == "the host's own"
+
+
+def test_a_folder_in_which_something_is_mounted_keeps_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An overlay shows the one file system: a `/usr/local` of its own would be empty."""
+    monkeypatch.setattr(inside, "mounted_below", lambda folder: ("/usr/local",) if folder == "/usr" else ())
+    with closing(BubblewrapBackend()) as backend:
+        part = inside.system_part(backend.programs)
+    assert "/usr" in part["binds"] and "/usr" not in part["own"]
