@@ -16,6 +16,14 @@ EXTREMES: tuple[object, ...] = (
 BLANKS = ("\t", "\r\n", "\n", "  ", "   ", "\r", "\v", "\xa0", "\0")
 LETTERS = "aBcDéÉßñÑΩωЯя"
 """Of words in mixed case, and in other scripts."""
+_DERIVES = 0.15
+"""How often a value that becomes another type becomes one derived from its own."""
+_DERIVED = ("str", "bytes", "int", "float", "list", "tuple", "dict")
+_KIN = (
+    ("Value", "{}"), ("Item", "{}"), ("Entry", "{'__bool__': lambda self: False}"),
+    ("Field", "dict(__eq__=lambda self, other: True, __ne__=lambda self, other: False, __hash__=lambda self: 1)"),
+)  # fmt: skip
+"""Name and methods of such a type."""
 _BLANK = re.compile(r"\s+")
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _ALONE, _ENDED, _TYPE, _MANY = 0.25, 0.15, 0.1, 40
@@ -93,8 +101,20 @@ def extreme(node: ast.expr, other: ast.expr, chance: random.Random) -> ast.expr 
     return constant(chance.choice(same if same and chance.random() < 0.7 else EXTREMES))
 
 
+def kin(node: ast.expr, chance: random.Random) -> ast.expr | None:
+    """The same value of a type derived from its own, which is perhaps never true, or equal to everything."""
+    base = {ast.List: "list", ast.Tuple: "tuple", ast.Dict: "dict"}.get(type(node), type(value_of(node)).__name__)
+    if base not in _DERIVED:
+        return None
+    said = chance.choice(_KIN)
+    return ast.Call(ast.parse(f"type({said[0]!r}, ({base},), {said[1]})", mode="eval").body, [copy.deepcopy(node)], [])
+
+
 def turned(node: ast.expr, other: ast.expr, chance: random.Random) -> ast.expr | None:
-    """The same value as another type: text as a list of characters or numbers, a list as a tuple; or its type."""
+    """The same value as another type: text as a list of characters or numbers, a list as a tuple; one derived from its
+    own; or its type."""
+    if chance.random() < _DERIVES and (made := kin(node, chance)) is not None:
+        return made
     value = value_of(node)
     if isinstance(value, bool | int | float | str) and chance.random() < _TYPE:
         return ast.Name(type(value).__name__, ast.Load())

@@ -45,11 +45,11 @@ _CLOSED = ("Lambda", "JoinedStr", "TemplateStr")
 
 def places(tree: ast.expr) -> Iterator[Place]:
     """Where inputs are: arguments, and items of literal containers; not the called function, and not indices, nor
-    what is in a lambda or between the braces of a text."""
+    what is in a lambda, between the braces of a text, or of a type that is made in place."""
     left: list[ast.AST] = [tree]
     while left:
         node = left.pop()
-        for name in () if type(node).__name__ in _CLOSED else ("args", "elts", "keys", "values"):
+        for name in () if _is_closed(node) else ("args", "elts", "keys", "values"):
             for at, one in enumerate(getattr(node, name, ())):
                 if _is_input(one):
                     yield node, name, at
@@ -58,6 +58,12 @@ def places(tree: ast.expr) -> Iterator[Place]:
             yield node, "value", None
         left += [one for one in (getattr(node, "func", None), getattr(node, "value", None)) if isinstance(one, ast.AST)]
         left += getattr(node, "keywords", ())
+
+
+def _is_closed(node: ast.AST) -> bool:
+    """Whether its parts are no inputs; those of a type that is made in place are its name, bases and methods."""
+    made = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "type"
+    return made or type(node).__name__ in _CLOSED
 
 
 def _is_input(node: ast.AST | None) -> bool:

@@ -2,6 +2,8 @@
 
 import ast
 from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -45,6 +47,19 @@ def test_other_blanks_other_equals_and_what_lies_between() -> None:
         "m.wait(50.0)",
     } <= made and "m.wait(50.5)" not in made
     assert {"m.first([7, 7.0, 8])", "m.first([7, 8.0, 8])"} <= made
+
+
+@pytest.mark.parametrize("value", ["'a b'", "[1, 2]", "(1, 2)", "{'a': 1}", "2.5", "b'ab'"])
+@pytest.mark.parametrize(
+    "asked", [lambda one, base: type(one) is base, lambda one, base: bool(one), lambda one, base: one != object()]
+)
+def test_values_of_derived_types_are_drawn(value: str, asked: Callable[[Any, type], bool]) -> None:
+    """What asks for the type itself, for truth or for another value answers otherwise for one of them."""
+    plain = ast.literal_eval(value)
+    made = [one for one in varied_calls([f"m.use({value})"], (), 600, 1) if one.startswith("m.use(type(")]
+    drawn = [eval(one, {"m": SimpleNamespace(use=lambda given=None: given)}) for one in made]
+    kin = [one for one in drawn if isinstance(one, type(plain)) and type(one) is not type(plain)]
+    assert asked(plain, type(plain)) and not all(asked(one, type(plain)) for one in kin)
 
 
 ARGUMENTS = (
