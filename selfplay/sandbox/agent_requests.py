@@ -6,9 +6,11 @@ import posixpath
 import shlex
 from collections.abc import Mapping, Sequence
 
-from selfplay.sandbox.errors import InsideError
+from selfplay.sandbox.errors import InsideError, SandboxLost
 from selfplay.sandbox.protocol import MIB, WORKDIR, Limits
 
+OF_MACHINE = {errno.ENOMEM, errno.ENFILE, errno.EMFILE}
+"""What a file cannot be read or written for, whatever is inside. Not EIO, which links into `/proc` may have."""
 SHOWN = 200
 """Characters of a command or a path shown in a message."""
 
@@ -37,8 +39,16 @@ def encode(words: Sequence[str]) -> bytes:
     return b"\0".join(os.fsencode(word) for word in words)
 
 
+def not_run(text: str) -> SandboxLost:
+    """The exception for a command that the agent could not start. A program that is missing, or that the kernel
+    refuses, has an exit code; what fails before it, for want of a process or of memory, is nothing's fault inside."""
+    return SandboxLost(f"the sandbox cannot run a command: {text}")
+
+
 def file_error(path: str, number: int, text: str, limits: Limits) -> Exception:
     """The exception for a file that the agent could not read or write."""
+    if number in OF_MACHINE:
+        return SandboxLost(f"{path}: {text}")
     if number == errno.ENOENT:
         return FileNotFoundError(number, text, path)
     if number in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):

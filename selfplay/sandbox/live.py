@@ -91,7 +91,7 @@ class LiveSandbox:
         seconds, most = timeout + GRACE_SECONDS, 2 * self._limits.output_bytes + SLACK
         answer = self._ask(request, seconds, most, (b"done", b"errno"))
         if answer[0] == b"errno":
-            raise InsideError(f"the sandbox cannot run a command: {os.fsdecode(answer[2])}")
+            raise agent_requests.not_run(os.fsdecode(answer[2]))
         return self._finished(answer)
 
     def _finished(self, answer: list[bytes]) -> Completed:

@@ -145,8 +145,8 @@ class Sandbox(Protocol):
         """Run `command` (a string goes to `bash -c`, a sequence is an argv); `env` adds to the world's.
 
         `merge_stderr` sends stderr into stdout, in the order written. Raises `SandboxLost` when the sandbox itself is
-        gone, `SandboxClosed` when it was closed, `InsideError` when there is no such program; a failing, killed or
-        timed-out command is a `Completed`, never an exception.
+        gone, `SandboxClosed` when it was closed, `InsideError` for a command that is empty or holds a null byte; a
+        failing, killed, timed-out or missing one is a `Completed`, never an exception.
         """
         ...
 

@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 from typing import IO, TYPE_CHECKING
 
 from selfplay.sandbox import messages
+from selfplay.sandbox.agent_requests import not_run
 from selfplay.sandbox.errors import InsideError, SandboxError
 from selfplay.sandbox.kill_detection import ProgramKilled, starved, unless_killed
 from selfplay.sandbox.protocol import Completed
@@ -76,7 +77,7 @@ class Inflow(io.RawIOBase):
             return
         self._done = True
         if answer[0] == b"errno":
-            raise InsideError(f"the sandbox cannot run a command: {os.fsdecode(answer[2])}")
+            raise not_run(os.fsdecode(answer[2]))
         done = self._ended(answer)
         if (done.exit_code or done.timed_out) and not self._stopped:
             self._failure = self._failed(done)

@@ -1,13 +1,26 @@
 """Whose fault a failure around a sandbox is stands in its type."""
 
 import ast
+import errno
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 import selfplay
-from selfplay.sandbox import Backend, Completed, InsideError, Sandbox, SandboxError, World, errors
+from selfplay.sandbox import (
+    Backend,
+    Completed,
+    InsideError,
+    Limits,
+    Sandbox,
+    SandboxError,
+    SandboxLost,
+    World,
+    agent_requests,
+    errors,
+)
 
 ROOT = Path(selfplay.__file__).parent
 BASES = {"SandboxError", "SandboxGone"}
@@ -64,3 +77,27 @@ def test_the_sandbox_lives_after_what_fails_inside(sandbox: Sandbox, what: str) 
     except InsideError as error:
         assert error.message
     assert sandbox.run("echo alive", timeout=9).stdout == b"alive\n"
+
+
+@pytest.mark.parametrize(
+    ("number", "lost"),
+    [(errno.ENOMEM, True), (errno.ENFILE, True), (errno.EMFILE, True), (errno.EIO, False), (errno.ENOSPC, False),
+     (errno.EISDIR, False), (errno.ELOOP, False), (errno.ENAMETOOLONG, False)],
+)  # fmt: skip
+def test_what_the_machine_has_too_little_of_is_nobodys_fault(number: int, lost: bool) -> None:
+    error = agent_requests.file_error("/testbed/file", number, os.strerror(number), Limits())
+    assert isinstance(error, SandboxLost if lost else InsideError)
+
+
+def test_a_command_that_the_agent_cannot_start_is_nobodys_fault(sandbox: Sandbox) -> None:
+    """Nothing of a command lives on, so there is always a process for the next; if not, that is the machine's."""
+    assert isinstance(agent_requests.not_run(os.strerror(errno.EAGAIN)), SandboxLost)
+    sandbox.run("for n in $(seq 600); do sleep 60 & done; true", timeout=20)
+    assert sandbox.run("echo next", timeout=9).stdout == b"next\n"
+
+
+def test_a_link_to_memory_is_its_makers_fault(sandbox: Sandbox) -> None:
+    """Else an episode that hands in such a file would be played again and again, and count for nothing."""
+    sandbox.run("ln -s /proc/self/mem script.sh", timeout=9)
+    with pytest.raises(InsideError, match=r"Permission denied|Input/output error"):
+        sandbox.read_file("script.sh")
