@@ -169,7 +169,7 @@ def _mounted(prepared: Prepared, folder: Path, interpreter: Interpreter | None, 
     env = folder / "env"
     if interpreter is None:
         place = go_modules.PLACE if prepared.language == "go" else node_packages.PLACE
-        own = (Mount(env, place),) if any(env.glob("*")) else ()
+        own = (Mount(env, place, own=True),) if any(env.glob("*")) else ()
         return replace(prepared, mounts=(*own, *hidden))
-    mounts = (Mount(env, ENV), Mount(folder / "tools", TOOLS), *python_mounts(interpreter), *hidden)
+    mounts = (Mount(env, ENV, own=True), Mount(folder / "tools", TOOLS, own=True), *python_mounts(interpreter), *hidden)
     return replace(prepared, mounts=mounts, bytecode=folder / "bytecode")

@@ -91,8 +91,8 @@ def sources(world: World) -> dict[str, str]:
 
 
 def alone(world: World) -> list[str]:
-    """The places on the shelf of the folders shown read-only of which the sandbox has a file system of its own."""
-    return [f"{SHELF}/mount.{i}" for i, mount in enumerate(world.mounts) if mount.source.is_dir()]
+    """The places on the shelf of the folders of which the sandbox has a file system of its own."""
+    return [f"{SHELF}/mount.{i}" for i, mount in enumerate(world.mounts) if mount.own]
 
 
 def environment(world: World) -> dict[str, str]:

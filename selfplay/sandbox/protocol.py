@@ -61,10 +61,12 @@ class Limits:
 
 @dataclass(frozen=True)
 class Mount:
-    """A host folder or file seen inside, always read-only."""
+    """A host folder or file seen inside, always read-only. `own`: a folder, in which nothing else is mounted, that a
+    sandbox sees through a file system of its own where that can be had; it makes no other world."""
 
     source: Path
     target: str
+    own: bool = field(default=False, repr=False, compare=False)
 
 
 @dataclass(frozen=True)

@@ -61,6 +61,11 @@ def test_the_environment_cannot_be_written(backend: Backend, src_layout: Prepare
     assert inside(backend, src_layout, "touch src/x && ls src/x") == "src/x"
 
 
+def test_a_sandbox_has_a_file_system_of_its_own_for_it(src_layout: Prepared) -> None:
+    """So its locks hold up no neighbour's: `tests/sandbox/test_own_files.py`."""
+    assert {mount.target for mount in src_layout.mounts if mount.own} >= {"/env", "/tools"}
+
+
 def test_byte_code_lies_in_a_layer_of_its_own(src_layout: Prepared) -> None:
     assert src_layout.bytecode is not None
     names = {path.name.split(".")[0] for path in src_layout.bytecode.rglob("*.pyc")}

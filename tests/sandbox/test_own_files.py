@@ -2,11 +2,13 @@
 host's files, shown through file systems of its own."""
 
 import fcntl
+import subprocess
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
 import pytest
+from ordinary_user import by_root
 
 from selfplay.sandbox import Mount, World, inside, open_backend
 from selfplay.sandbox.bubblewrap import BubblewrapBackend
@@ -39,7 +41,7 @@ def world(tmp_path: Path) -> World:
     (tmp_path / "env" / "file").write_text("a file of an environment")
     for place in (tmp_path, tmp_path / "env"):
         place.chmod(0o755)
-    return World(mounts=(Mount(tmp_path / "env", "/env"),))
+    return World(mounts=(Mount(tmp_path / "env", "/env", own=True),))
 
 
 def meanwhile(world: World, script: str, then: Callable[[], object]) -> str:
@@ -94,3 +96,18 @@ def test_a_folder_in_which_something_is_mounted_keeps_it(monkeypatch: pytest.Mon
     with closing(BubblewrapBackend()) as backend:
         part = inside.system_part(backend.programs)
     assert "/usr" in part["binds"] and "/usr" not in part["own"]
+
+
+@by_root
+def test_a_folder_of_a_user_keeps_what_is_mounted_in_it(tmp_path: Path) -> None:
+    """A checkout may lie on several file systems: of those that are shown as they are, none is left out."""
+    tmp_path.chmod(0o755)
+    (below := tmp_path / "shown" / "below").mkdir(parents=True)
+    subprocess.run(["mount", "-t", "tmpfs", "below", str(below)], check=True)
+    try:
+        (below / "file").write_text("on a file system of its own")
+        world = World(mounts=(Mount(below.parent, "/shown"),))
+        with closing(BubblewrapBackend()) as backend, backend.open(world, SMALL) as sandbox:
+            assert sandbox.read_file("/shown/below/file") == b"on a file system of its own"
+    finally:
+        subprocess.run(["umount", "-l", str(below)], check=True)

@@ -26,6 +26,7 @@ from selfplay.repository.cache import give
 from selfplay.repository.network.indexes import for_sandbox
 from selfplay.repository.package_json import read_package
 from selfplay.sandbox import WORKDIR, Backend, Mount, World
+from selfplay.sandbox.inside import mounted_below
 from selfplay.sandbox.machine import fitting
 from selfplay.sandbox.programs import python_folders
 
@@ -141,7 +142,8 @@ def _of_the_name(tree: Path) -> tuple[str, ...]:
 
 def python_mounts(interpreter: Interpreter) -> tuple[Mount, ...]:
     """The mounts that this interpreter needs in a sandbox: not all of its folder, which may be the user's home."""
-    return tuple(Mount(place, str(place)) for place in python_folders(interpreter.prefix))
+    folders = python_folders(interpreter.prefix)
+    return tuple(Mount(place, str(place), own=not mounted_below(str(place))) for place in folders)
 
 
 def _link_places(request: BuildRequest) -> tuple[str, ...]:
