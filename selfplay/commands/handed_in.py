@@ -47,6 +47,6 @@ def handed_in(folder: Path, out: Path, backend: Backend, *, trust: bool = False)
 
 def _replace(world: SolverWorld, tree: Path) -> None:
     """Put the agent's files in the place of the tree, from which nothing is run any more."""
-    done = world.own.run(["bash", "--norc", "-c", REPLACE])
+    done = world.own.run("replacing the tree", ["bash", "--norc", "-c", REPLACE])
     if done.exit_code != 0 or done.timed_out:
         raise PredictionError("unreadable", f"{tree} cannot be put into a sandbox: {done.text.strip()[-300:]}")

@@ -23,7 +23,6 @@ from selfplay.oracle.task import Task
 from selfplay.plain_text import decode, encode, safe_relative
 from selfplay.repository import Prepared
 from selfplay.sandbox import MIB, Backend, Completed, InsideError, Limits, Sandbox, World
-from selfplay.sandbox.kill_detection import ProgramKilled, starved, unless_killed
 from selfplay.untrusted_json import AnswerError, answer, inflated
 from selfplay.workbench.applying import DoesNotApply, apply_diffs
 from selfplay.workbench.own import BUILD_SECONDS, Own, own_programs
@@ -173,7 +172,7 @@ def _make_tree(own: Own, task: Task) -> tuple[str, ...]:
 def _without_git(own: Own, kept: Sequence[str]) -> tuple[str, ...]:
     """Remove git data from the tree, except in the paths that the task's diffs change. Returns what was removed."""
     program = "".join(inside.text(name) for name in ("bounds.py", "carve.py", "unpack.py", "strip.py"))
-    done = own.run([own.python, *_ISOLATED, program], json.dumps(kept).encode())
+    done = own.run("strip.py", [own.python, *_ISOLATED, program], json.dumps(kept).encode())
     try:
         said = answer(Stripped, _checked(done, "strip.py").stdout)
     except AnswerError as error:
@@ -215,17 +214,14 @@ def read_manifest(packed: bytes) -> Manifest:
 
 
 def _python(own: Own, action: str, stdin: bytes = b"") -> Completed:
-    return _checked(own.run([own.python, *_ISOLATED, inside.text("look.py"), action], stdin), action)
+    return _checked(own.run(action, [own.python, *_ISOLATED, inside.text("look.py"), action], stdin), action)
 
 
 def _bash(own: Own, name: str, *arguments: str) -> Completed:
-    return _checked(own.run(["bash", "--norc", "-c", inside.text(name), name, *arguments]), name)
+    return _checked(own.run(name, ["bash", "--norc", "-c", inside.text(name), name, *arguments]), name)
 
 
 def _checked(done: Completed, step: str) -> Completed:
-    unless_killed(done, step)
-    if starved(done.timed_out, done.cpu_seconds, BUILD_SECONDS):
-        raise ProgramKilled(f"{step} did not get a core within {BUILD_SECONDS:.0f} s")
     if done.timed_out:
         raise InsideError(f"{step} takes more than {BUILD_SECONDS:.0f} s")
     if done.exit_code != 0:

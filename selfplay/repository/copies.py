@@ -14,7 +14,7 @@ from selfplay.repository import inside
 from selfplay.repository.inside.token_runs import token_runs
 from selfplay.repository.prepared import Prepared
 from selfplay.sandbox import WORKDIR, Backend, Sandbox
-from selfplay.sandbox.kill_detection import unless_killed
+from selfplay.sandbox.kill_detection import undisturbed
 from selfplay.untrusted_json import AnswerError, answer
 
 LOOK_SECONDS = 120.0
@@ -50,7 +50,7 @@ def copies_in(sandbox: Sandbox, python: str, packages: Sequence[str], *, runs: b
     command = [python, "-I", "-S", "-c", program, "runs" if runs else "places", WORKDIR, *packages]
     done = sandbox.run(command, timeout=LOOK_SECONDS, env=sandbox.own_env)
     if not (done.was_killed and done.over_memory):
-        unless_killed(done, "the look for copies of the project")
+        undisturbed(done, "the look for copies of the project", LOOK_SECONDS)
     try:
         found = answer(_Found, done.stdout) if done.exit_code == 0 and not done.timed_out else None
     except AnswerError:

@@ -34,6 +34,20 @@ def unless_killed(done: Completed, program: str) -> Completed:
     return done
 
 
+def unless_starved(done: Completed, program: str, limit: float) -> Completed:
+    """Return `done`, the result of a program of ours that had `limit` seconds. Raises `ProgramKilled` if it spent them
+    without a core."""
+    if starved(done.timed_out, done.cpu_seconds, limit):
+        raise ProgramKilled(f"{program} did not get a core within {limit:.0f} s")
+    return done
+
+
+def undisturbed(done: Completed, program: str, limit: float) -> Completed:
+    """Return `done`, the result of a program of ours that had `limit` seconds. Raises `ProgramKilled` if it was killed
+    or got no core: neither says anything about what it looked at."""
+    return unless_starved(unless_killed(done, program), program, limit)
+
+
 def believed(start: Callable[[], Completed], backend: Backend, world: World, limits: Limits) -> Completed:
     """The result of a command that `start` runs in a fresh sandbox each time. A kill counts only if it happens every
     time and is one for the sandbox's memory, or idle programs survive; if they do not, raises `SandboxLost`."""

@@ -11,7 +11,7 @@ from typing import IO, TYPE_CHECKING
 from selfplay.sandbox import messages
 from selfplay.sandbox.agent_requests import not_run
 from selfplay.sandbox.errors import InsideError, SandboxError
-from selfplay.sandbox.kill_detection import ProgramKilled, starved, unless_killed
+from selfplay.sandbox.kill_detection import ProgramKilled, undisturbed
 from selfplay.sandbox.protocol import Completed
 
 if TYPE_CHECKING:
@@ -85,11 +85,9 @@ class Inflow(io.RawIOBase):
     def _failed(self, done: Completed) -> InsideError | SandboxError:
         program = shlex.quote(self._argv[0])
         try:
-            unless_killed(done, program)
+            undisturbed(done, program, done.seconds)
         except ProgramKilled as killed:
             return killed
-        if starved(done.timed_out, done.cpu_seconds, done.seconds):
-            return ProgramKilled(f"{program} did not get a core within {done.seconds:.0f} s")
         how = f"met its time limit after {done.seconds:.0f} s" if done.timed_out else f"exited {done.exit_code}"
         said = done.stderr[-SHOWN:].decode("utf-8", "replace").strip()
         return InsideError(f"{program} {how}" + (f": {said}" if said else ""))

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 from selfplay.plain_text import encode
 from selfplay.sandbox import Completed, InsideError, Sandbox
-from selfplay.sandbox.kill_detection import ProgramKilled, starved, unless_killed
+from selfplay.sandbox.kill_detection import undisturbed
 
 APPLY_SECONDS = 60.0
 GIT_ENV = {
@@ -38,7 +38,8 @@ def missing_files(sandbox: Sandbox, paths: Sequence[str]) -> tuple[str, ...]:
     """The members of `paths` that are not regular files. Raises `InsideError` if the tree cannot be read."""
     stdin = b"".join(encode(path) + b"\0" for path in paths)
     env = {**GIT_ENV, **sandbox.own_env}
-    done = unless_killed(sandbox.run(["bash", "-c", _MISSING], timeout=APPLY_SECONDS, stdin=stdin, env=env), "bash")
+    command = ["bash", "-c", _MISSING]
+    done = undisturbed(sandbox.run(command, timeout=APPLY_SECONDS, stdin=stdin, env=env), "bash", APPLY_SECONDS)
     if done.exit_code != 0 or done.timed_out:
         raise InsideError("the files of the original cannot be checked", done.text[-300:])
     absent = set(done.stdout.split(b"\0"))
@@ -50,9 +51,7 @@ def prepare(sandbox: Sandbox, command: list[str], stdin: bytes = b"") -> Complet
     `SandboxLost`."""
     try:
         env = {**GIT_ENV, **sandbox.own_env}
-        done = unless_killed(sandbox.run(command, timeout=APPLY_SECONDS, stdin=stdin, env=env), command[0])
-        if starved(done.timed_out, done.cpu_seconds, APPLY_SECONDS):
-            raise ProgramKilled(f"{command[0]} did not get a core within {APPLY_SECONDS:.0f} s")
-        return done
+        done = sandbox.run(command, timeout=APPLY_SECONDS, stdin=stdin, env=env)
+        return undisturbed(done, command[0], APPLY_SECONDS)
     except InsideError as error:
         raise DoesNotApply(error.message) from error

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from selfplay.sandbox import Backend, Completed, Sandbox
+from selfplay.sandbox.kill_detection import undisturbed
 from selfplay.workbench.applying import GIT_ENV
 
 BUILD_SECONDS = 120.0
@@ -16,8 +17,10 @@ class Own:
     sandbox: Sandbox
     python: str
 
-    def run(self, command: list[str], stdin: bytes = b"") -> Completed:
-        return self.sandbox.run(command, timeout=BUILD_SECONDS, stdin=stdin, env={**GIT_ENV, **self.sandbox.own_env})
+    def run(self, name: str, command: list[str], stdin: bytes = b"") -> Completed:
+        """The result of a program. Raises `ProgramKilled` if it was killed, or got no core."""
+        env = {**GIT_ENV, **self.sandbox.own_env}
+        return undisturbed(self.sandbox.run(command, timeout=BUILD_SECONDS, stdin=stdin, env=env), name, BUILD_SECONDS)
 
 
 def own_programs(backend: Backend, sandbox: Sandbox) -> Own:

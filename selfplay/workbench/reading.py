@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from selfplay.plain_text import decode
 from selfplay.sandbox import MIB, WORKDIR, InsideError, Sandbox
+from selfplay.sandbox.kill_detection import believed_here
 
 MOST_BYTES, MOST_FILES = 64 * MIB, 5_000
 """Limits for all files read out of one run's sandbox."""
@@ -82,7 +83,7 @@ def _tags(sandbox: Sandbox) -> tuple[str, ...]:
 
 def _said(sandbox: Sandbox, python: str) -> re.Match[bytes] | None:
     """Ask with the world's variables, which may say where pytest is, but outside its tree."""
-    done = sandbox.run([python, "-c", _ASK], timeout=ASK_SECONDS, cwd="/")
+    done = believed_here(sandbox, lambda: sandbox.run([python, "-c", _ASK], timeout=ASK_SECONDS, cwd="/"))
     return _ANSWER.search(done.stdout) if done.exit_code == 0 else None
 
 

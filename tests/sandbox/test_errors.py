@@ -101,3 +101,40 @@ def test_a_link_to_memory_is_its_makers_fault(sandbox: Sandbox) -> None:
     sandbox.run("ln -s /proc/self/mem script.sh", timeout=9)
     with pytest.raises(InsideError, match=r"Permission denied|Input/output error"):
         sandbox.read_file("script.sh")
+
+
+GUARDS = {"undisturbed", "unless_killed", "believed", "believed_here"}
+"""One of them looks at the end of each program of ours: a kill, or a time without a core, is nobody's fault."""
+OF_STRANGERS = {
+    ("agent/tool_use.py", "bash"): "a model's command: its end is the tool's result",
+    ("workbench/running.py", "_in_sandbox"): "a test script: `run_tests` runs it again",
+    ("workbench/parsing.py", "parse_log"): "a bug's parser: a kill is `ParserKilled`, which runs again",
+    ("repository/building/build.py", "run"): "a step of a build: `_undisturbed` believes its end",
+    ("commands/logs.py", "_logged"): "an evaluation script, whose log is what was asked for",
+}
+
+
+def test_the_end_of_each_program_of_ours_is_looked_at() -> None:
+    """One kill of the program that asks what is installed made a right prediction one that cannot be graded."""
+    unguarded = {
+        (str(path.relative_to(ROOT)), function.name)
+        for path in sorted(ROOT.rglob("*.py"))
+        if path.parts[len(ROOT.parts)] != "sandbox"
+        for function in ast.walk(ast.parse(path.read_text()))
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef) and runs(function) and not guarded(function)
+    }
+    assert unguarded == {*OF_STRANGERS}
+
+
+def runs(function: ast.AST) -> bool:
+    """Whether it has a sandbox run a command."""
+    calls = [node.func for node in ast.walk(function) if isinstance(node, ast.Call)]
+    return any(
+        isinstance(call, ast.Attribute) and call.attr == "run" and ast.unparse(call.value).endswith("box")
+        for call in calls
+    )
+
+
+def guarded(function: ast.AST) -> bool:
+    names = [node.func for node in ast.walk(function) if isinstance(node, ast.Call)]
+    return any(isinstance(name, ast.Name) and name.id in GUARDS for name in names)

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from selfplay.sandbox import Backend, Sandbox, World
+from selfplay.sandbox import Backend, Completed, Sandbox, World
 from selfplay.workbench import reading
 from selfplay.workbench.files import TestFile
 from selfplay.workbench.reading import ReadBudget, ReadTooMuch, read_compiled
@@ -51,7 +51,7 @@ class Leaving:
         self.answer = answer
 
     def run(self, *_: Any, **__: Any) -> Any:
-        return type("Done", (), {"exit_code": 0, "stdout": self.answer})()
+        return Completed(0, self.answer, b"", False, False, 0.1, 0.1)
 
     def read_file(self, path: str, most: int) -> bytes:
         self.asked.append(path)

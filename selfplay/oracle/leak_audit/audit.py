@@ -25,7 +25,7 @@ from selfplay.oracle.world import SolverWorld, open_world
 from selfplay.plain_text import shown
 from selfplay.repository.copies import copies_in
 from selfplay.sandbox import WORKDIR, Backend, InsideError, Limits
-from selfplay.sandbox.kill_detection import unless_killed
+from selfplay.sandbox.kill_detection import undisturbed
 from selfplay.untrusted_json import AnswerError, answer
 
 SEARCH_SECONDS = 300.0
@@ -108,7 +108,7 @@ def audit(world: SolverWorld) -> Audit:
     stdin = json.dumps({**wanted.to_json(), "least": [SHARE, INSTALLED_SHARE], "copies": copies}).encode()
     command = [world.python, "-I", "-S", "-c", program(), WORKDIR, "/tmp", "/home", *mounted]
     done = world.sandbox.run(command, timeout=SEARCH_SECONDS, stdin=stdin, env=world.env)
-    unless_killed(done, "the search for leaks")
+    undisturbed(done, "the search for leaks", SEARCH_SECONDS)
     said = SearchAnswer([], {}, f"the search took more than {SEARCH_SECONDS:.0f} s")
     if not done.timed_out:
         if done.exit_code != 0 or done.truncated:

@@ -17,6 +17,7 @@ from selfplay.oracle.screening.settings import changed_settings, is_settings_fil
 from selfplay.oracle.task import Task
 from selfplay.patches import FilePatch
 from selfplay.sandbox import WORKDIR, Backend, Limits, Sandbox
+from selfplay.sandbox.kill_detection import believed_here
 from selfplay.untrusted_json import AnswerError, answer
 from selfplay.workbench.applying import DoesNotApply, apply_diffs
 from selfplay.workbench.reading import text_in
@@ -74,7 +75,8 @@ def _installed(sandbox: Sandbox, names: tuple[NewName, ...]) -> NewName | None:
         return None
     asked = json.dumps([[new.name, new.whole] for new in names]).encode()
     command = ["bash", "--norc", "-c", _FIND, "find", inside.text("installed.py"), WORKDIR]
-    done = sandbox.run(command, timeout=LOOK_SECONDS, stdin=asked)
+    # the project's own Python, which may kill itself
+    done = believed_here(sandbox, lambda: sandbox.run(command, timeout=LOOK_SECONDS, stdin=asked))
     if done.exit_code == _NO_PYTHON:
         return None
     if done.exit_code != 0 or done.timed_out:

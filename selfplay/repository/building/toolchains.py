@@ -6,7 +6,7 @@ from selfplay.repository.building.node_packages import PLACE
 from selfplay.repository.errors import NoToolchain
 from selfplay.repository.fetching.gitdir import settings_env
 from selfplay.sandbox import Backend, Limits, World
-from selfplay.sandbox.kill_detection import believed_here
+from selfplay.sandbox.kill_detection import believed_here, unless_starved
 from selfplay.sandbox.machine import fitting
 
 SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin"
@@ -29,6 +29,7 @@ def require_tools(language: str, backend: Backend) -> None:
     with backend.open(World(env={"PATH": SYSTEM_PATH}), fitting(Limits())) as sandbox:
         command = ["bash", "-c", script, "bash", *packages]
         done = believed_here(sandbox, lambda: sandbox.run(command, timeout=SECONDS), 2)
+        unless_starved(done, "bash", SECONDS)
     if missing := [name for name in packages if name in done.text.split()]:
         names = " ".join(packages[name] for name in missing)
         place = "its image" if backend.image_id else "this machine"

@@ -25,7 +25,7 @@ from selfplay.repository.network.indexes import Indexes, configured
 from selfplay.repository.network.proxy import Proxy
 from selfplay.repository.network.upstream import HEAD_BYTES
 from selfplay.sandbox import Backend, InsideError, Limits, Mount, Sandbox, SandboxError, World
-from selfplay.sandbox.kill_detection import believed_here
+from selfplay.sandbox.kill_detection import believed_here, unless_starved
 from selfplay.sandbox.machine import fitting
 from selfplay.sandbox.owners import scratch
 
@@ -60,6 +60,7 @@ class Egress:
     def check(self, sandbox: Sandbox) -> None:
         """Check whether commands of this sandbox have access; else set `why_not`."""
         done = believed_here(sandbox, lambda: sandbox.run(self.forwarder, timeout=SECONDS, cwd="/", merge_stderr=True))
+        unless_starved(done, "the forwarder", SECONDS)
         if done.exit_code:
             said = done.text.strip().rpartition("\n")[2]
             self.why_not = f"its sandbox cannot use a socket of this machine ({said[:200]}; {HELP})"

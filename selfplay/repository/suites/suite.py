@@ -32,14 +32,14 @@ from selfplay.repository.suites.pytest_suite import (
 from selfplay.repository.suites.runners import RunnerCall, RunnerRequest, calling
 from selfplay.repository.suites.script_frame import framed
 from selfplay.sandbox import MIB, Backend, Completed, InsideError, Limits
-from selfplay.sandbox.kill_detection import believed
+from selfplay.sandbox.kill_detection import believed, undisturbed
 
 LIMITS = Limits(output_bytes=32 * MIB)
 ROOM = 0.8
 """The share of the time limit that a cut suite may use, as a reserve for slower runs."""
 MAX_CUTS = 3
 """How often a suite is cut again if it turns out slower than measured."""
-MEASURING_TEST_SECONDS = 15.0
+MEASURING_TEST_SECONDS, RESCUE_SECONDS = 15.0, 30.0
 MAX_MEASURING = 3
 """The first measurement may take this many time limits, over all its runs."""
 SCRIPT = "/tmp/selfplay-suite.sh"
@@ -70,7 +70,7 @@ class _Measurement:
             done = sandbox.run(["bash", SCRIPT], timeout=timeout, merge_stderr=True)
             if not done.timed_out:
                 return done
-            rescued = sandbox.run("cat /tmp/tmp.*/record", timeout=30.0)
+            rescued = undisturbed(sandbox.run("cat /tmp/tmp.*/record", timeout=RESCUE_SECONDS), "cat", RESCUE_SECONDS)
             return replace(done, stdout=done.stdout + b"\n" + rescued.stdout)
 
     def script(self, files: Iterable[str], excluded: Iterable[str] = ()) -> str:

@@ -17,7 +17,7 @@ from selfplay.repository import Prepared, Suite
 from selfplay.repository.suites import pytest_suite
 from selfplay.repository.suites.pytest_suite import CoverageMap
 from selfplay.sandbox import MIB, WORKDIR, Backend, Completed, InsideError, Limits, Sandbox
-from selfplay.sandbox.kill_detection import PAUSES, ProgramKilled, refuse_dangerous_place, unless_killed
+from selfplay.sandbox.kill_detection import PAUSES, ProgramKilled, refuse_dangerous_place, undisturbed, unless_killed
 from selfplay.scripted.edits.cuts import UNREADABLE
 from selfplay.scripted.injector import inside
 from selfplay.scripted.injector.git_log import COMMITS, log_command, past_changes
@@ -127,7 +127,7 @@ def coverage_of(report: str) -> CoverageMap:
 
 def _changed(sandbox: Sandbox) -> tuple[str, ...]:
     done = sandbox.run(log_command(COMMITS, "--min-parents=1"), timeout=SHORT_SECONDS, env=sandbox.own_env)
-    unless_killed(done, "git")
+    undisturbed(done, "git", SHORT_SECONDS)
     return tuple(sorted({path for _, path in past_changes(decode(done.stdout))}))
 
 
