@@ -80,11 +80,16 @@ def run(
         streams.drain()
         raise
     streams.handed_over()
-    if flows:
-        status, used = Outflow(child, handle(child), streams, kill_all, send).hand_on(deadline)
-    else:
-        status, used = wait(child, streams, deadline)
-        used += kill_all()
+    try:
+        if flows:
+            status, used = Outflow(child, handle(child), streams, kill_all, send).hand_on(deadline)
+        else:
+            status, used = wait(child, streams, deadline)
+            used += kill_all()
+    except OSError:
+        kill_all()  # nothing of it may live beside the next command
+        streams.drain()
+        raise
     streams.drain()
     timed_out = status is None
     code = -signal.SIGKILL if status is None else posix.waitstatus_to_exitcode(status)
@@ -136,9 +141,10 @@ def handle(child: int) -> int:
 def read_file(path: bytes, limit: bytes) -> list[bytes]:
     (most,) = LENGTH.unpack(limit)
     descriptor = posix.open(path, posix.O_RDONLY | posix.O_NONBLOCK | posix.O_NOCTTY)
+    if not S_ISREG(posix.fstat(descriptor).st_mode):
+        posix.close(descriptor)  # a stream of a folder would be refused, and leave it open
+        return [b"refused", b"is not a regular file"]
     with open(descriptor, "rb") as stream:
-        if not S_ISREG(posix.fstat(descriptor).st_mode):
-            return [b"refused", b"is not a regular file"]
         data = stream.read(most + 1)
     return [b"refused", b"is larger than %d bytes" % most] if len(data) > most else [b"data", data]
 

@@ -170,11 +170,15 @@ def start(request: dict[str, Any], descriptors: list[int], seccomp: int, agent: 
     if own and own not in spaces:
         with contextlib.suppress(OSError):  # the next one tries again
             spaces[own] = user_space(request["shared"], own)
-    if os.fork():
+    agent_socket, errors = descriptors
+    try:
+        if os.fork():
+            return
+    except OSError as error:  # no process is left: the other sandboxes live on
+        os.write(errors, f"no process can be started: {error.strerror}\n".encode())
         return
     try:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        agent_socket, errors = descriptors
         ends = {ERRORS: errors, REQUESTS: agent_socket, ANSWERS: agent_socket, AGENT_FD: agent}
         for target, source in ends.items():
             os.dup2(source, target)
@@ -198,11 +202,9 @@ def filled(name: str, data: bytes) -> int:
 
 def reap(*_: object) -> None:
     """Collect ended sandboxes."""
-    try:
+    with contextlib.suppress(ChildProcessError):
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass
-    except ChildProcessError:
-        pass
 
 
 def receive(requests: socket.socket) -> tuple[dict[str, Any], list[int]]:
@@ -232,8 +234,8 @@ def main() -> None:
     gc.disable()
     gc.freeze()  # memory allocated so far stays shared with every child
     spaces: dict[int, int] = {}
-    watched: list[Any] = [requests, alive]
-    while alive not in select.select(watched, [], [])[0]:
+    ends: list[Any] = [requests, alive]
+    while alive not in select.select(ends, [], [])[0]:
         request, descriptors = receive(requests)
         if not request:
             return

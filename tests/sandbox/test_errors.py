@@ -20,6 +20,8 @@ from selfplay.sandbox import (
     World,
     agent_requests,
     errors,
+    launcher,
+    launching,
 )
 
 ROOT = Path(selfplay.__file__).parent
@@ -101,6 +103,26 @@ def test_a_link_to_memory_is_its_makers_fault(sandbox: Sandbox) -> None:
     sandbox.run("ln -s /proc/self/mem script.sh", timeout=9)
     with pytest.raises(InsideError, match=r"Permission denied|Input/output error"):
         sandbox.read_file("script.sh")
+
+
+def test_a_launcher_that_can_start_no_process_says_so_and_lives_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It died, and with it every sandbox: two that hold all processes an ordinary user may have were enough."""
+
+    def refused() -> int:
+        raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+
+    monkeypatch.setattr(os, "fork", refused)
+    errors = os.memfd_create("errors")
+    launcher.start({"own": 0}, [-1, errors], -1, -1, {})
+    assert launching.text(errors) == "no process can be started: Resource temporarily unavailable"
+
+
+def test_a_folder_that_is_read_costs_no_descriptor(sandbox: Sandbox) -> None:
+    """Some 1,200 of them made a sandbox useless."""
+    for _ in range(1500):
+        with pytest.raises(InsideError, match="is not a regular file"):
+            sandbox.read_file("/tmp")
+    assert sandbox.run("echo alive", timeout=9).stdout == b"alive\n"
 
 
 GUARDS = {"undisturbed", "unless_killed", "believed", "believed_here"}

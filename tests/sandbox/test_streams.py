@@ -81,7 +81,7 @@ def test_a_stream_ends_at_its_time_limit(sandbox: Sandbox) -> None:
         stream.read()
     with (
         pytest.raises(InsideError, match="met its time limit"),
-        sandbox.stream("while :; do :; done", timeout=1) as stream,
+        sandbox.stream("for n in 1 2 3 4 5 6; do while :; do :; done & done; wait", timeout=2) as stream,
     ):
         stream.read()
     with (
