@@ -17,12 +17,12 @@ from selfplay.formatting import Say, count
 from selfplay.oracle.reasons import OVER_LIMITS, UNPLAYED
 from selfplay.rollout.controls import Control, play_control
 from selfplay.rollout.ready_bug import ReadyBug
-from selfplay.rollout.retries import Retries, idle_check_in, of_the_machine
+from selfplay.rollout.retries import Retries, idle_check_in
 from selfplay.rollout.rollout import Rollout, SolverKey, SolverOutcome, SolverRollout
 from selfplay.rollout.scheduler import ModelDown, RolloutError, many
 from selfplay.rollout.solver import SolverRun, calibrated, grader_of, solver_outcome, solver_rollout
-from selfplay.sandbox import Cause, InsideError, MachineError, SandboxError
-from selfplay.sandbox.retry import RESUMES
+from selfplay.sandbox import Cause, InsideError, SandboxError
+from selfplay.sandbox.errors import as_lost
 
 log = logging.getLogger(__name__)
 
@@ -137,8 +137,8 @@ async def _or_why_not(playing: Awaitable[Played], ready: ReadyBug, number: int) 
     except (SandboxError, InsideError, ModelDown, RolloutError):
         raise
     except Exception as error:
-        if of_the_machine(error):
-            raise MachineError(f"an attempt could not be played: {error}", RESUMES) from error
+        if lost := as_lost(error, "an attempt could not be played"):
+            raise lost from error
         log.warning("attempt %d at %s could not be played", number, ready.bug.id, exc_info=True)
         return str(error) if isinstance(error, SelfplayError) else f"{type(error).__name__}: {error}"
 

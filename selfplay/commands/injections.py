@@ -14,11 +14,11 @@ from selfplay.commands.storing import store_episode
 from selfplay.curriculum import Curriculum, EpisodeRecord
 from selfplay.errors import SelfplayError
 from selfplay.rollout.injector import InjectorRun, injector_key, injector_rollout
-from selfplay.rollout.retries import IdleCheck, Retries, of_the_machine
+from selfplay.rollout.retries import IdleCheck, Retries
 from selfplay.rollout.rollout import InjectorKey, InjectorOutcome, InjectorRollout, Rollout
 from selfplay.rollout.scheduler import ModelDown, many
-from selfplay.sandbox import Cause, MachineError, SandboxError
-from selfplay.sandbox.retry import RESUMES
+from selfplay.sandbox import Cause, SandboxError
+from selfplay.sandbox.errors import as_lost
 
 log = logging.getLogger(__name__)
 
@@ -72,8 +72,8 @@ async def play_injection(run: InjectorRun, number: int) -> InjectorRollout:
     except (SandboxError, ModelDown):
         raise
     except Exception as error:
-        if of_the_machine(error):
-            raise MachineError(f"an episode could not be played: {error}", RESUMES) from error
+        if lost := as_lost(error, "an episode could not be played"):
+            raise lost from error
         log.exception("episode %d failed", number)
         why = error.message if isinstance(error, SelfplayError) else f"{type(error).__name__}: {error}"
         outcome = InjectorOutcome("failed", why, time.monotonic() - started)

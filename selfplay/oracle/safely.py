@@ -9,17 +9,16 @@ from selfplay import subprocesses
 from selfplay.errors import SelfplayError
 from selfplay.oracle.grades import Grade
 from selfplay.oracle.reasons import BREAKS_GRADER
-from selfplay.sandbox import InsideError, SandboxError
+from selfplay.sandbox import InsideError, MachineError, SandboxError
+from selfplay.sandbox.errors import as_lost
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
-_NOT_ENOUGH = ("start new thread", "start thread", "allocate lock")
 
 
 def _is_of_the_system(error: Exception) -> bool:
-    """Whether an error says that the machine has not enough of something."""
-    of_system = isinstance(error, OSError | MemoryError | BrokenExecutor | subprocesses.Failed)
-    return of_system or (isinstance(error, RuntimeError) and any(words in str(error) for words in _NOT_ENOUGH))
+    """Whether an error is of what we run on, and not of what is graded."""
+    return isinstance(error, OSError | MemoryError | BrokenExecutor | subprocesses.Failed)
 
 
 def safely(work: Callable[[], T], calibrated: bool = False) -> T | Grade:
@@ -35,6 +34,9 @@ def safely(work: Callable[[], T], calibrated: bool = False) -> T | Grade:
     except SelfplayError as error:  # a bug that cannot be graded, or is damaged
         return Grade(False, "cannot-be-graded", error.message)
     except Exception as error:
+        lost = as_lost(error, "a prediction could not be graded")
+        if isinstance(lost, MachineError):
+            raise lost from error
         log.exception("a prediction could not be graded")
         through_it = calibrated and not _is_of_the_system(error)
         return Grade(False, BREAKS_GRADER if through_it else "error", f"{type(error).__name__}: {error}"[:500])

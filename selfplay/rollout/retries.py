@@ -13,15 +13,15 @@ counted as not playable, and not tried again by a resumed run. This becomes fina
 none is left: if `SET_ASIDE` jobs in a row would be set aside, the machine is to blame, the run ends, and the next run
 tries them all again. 5. A job that hits a limit of its sandbox twice is to blame itself at once; for an episode this is
 a result like any other. So is a script that is killed at every try while an idle program lives on
-(`workbench/running.py`). 6. A sandbox that cannot be started (`MachineError`, `WorldRefused`) counts as a lost one.
-What failed through what is in it (`InsideError`) is the job's own fault: it is set aside at once. 7. What runs outside
-the loop (preparing a repository, its measurement, the survey, one grade) is done again by `sandbox/retry.py`.
+(`workbench/running.py`). 6. A sandbox that cannot be started (`WorldRefused`) counts as a lost one, and so
+does what this machine has too little of (`MachineError`), but for that no job is ever set aside. What failed through
+what is in its sandbox (`InsideError`) is the job's own fault: it is set aside at once. 7. What runs outside the loop
+(preparing a repository, its measurement, the survey, one grade) is done again by `sandbox/retry.py`.
 
 A model that does not answer is treated alike, but no job is set aside for it: `UNANSWERED` failures in a row end the
 run.
 """
 
-import errno
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -29,7 +29,7 @@ from typing import Generic, TypeVar
 
 from selfplay.errors import SelfplayError
 from selfplay.formatting import count
-from selfplay.sandbox import Cause, InsideError, SandboxError, SandboxLost, World
+from selfplay.sandbox import Cause, InsideError, MachineError, SandboxError, SandboxLost, World
 from selfplay.sandbox.admission import SandboxPool
 from selfplay.sandbox.retry import LIMITS, LOST_SANDBOXES, RESUMES, pause_after
 from selfplay.sandbox.workers import Workers
@@ -44,20 +44,11 @@ TOGETHER = 5.0
 """Seconds: the sandboxes of a launcher die at once, but their users notice one after the other."""
 SET_ASIDE = 8
 """Jobs in a row that could not be played."""
-OF_MACHINE = frozenset({
-    errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM,
-})  # fmt: skip
 IDLE_TIMES, LEAST_IDLE, LONGEST_IDLE = 2.0, 2.0, 60.0
 """How many times as long as the lost job an idle sandbox must live, to show that sandboxes can; in
 seconds, the least and the longest."""
 IdleCheck = Callable[[float], Awaitable[None]]
 """Lets an idle sandbox live for this many seconds."""
-
-
-def of_the_machine(error: Exception) -> bool:
-    """Whether an error says that this machine has not enough of something, or that a disk of it is broken: it says
-    nothing about the job that met it."""
-    return isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno in OF_MACHINE)
 
 
 class RolloutError(SelfplayError):
@@ -161,6 +152,8 @@ class Retries(Generic[J, R]):
 
     async def _by_itself(self, entry: JobState[J], error: SandboxError) -> bool:
         """Whether the job causes its losses."""
+        if isinstance(error, MachineError):
+            return False
         alone = entry.alone
         entry.lost += 1
         entry.limits += isinstance(error, SandboxLost) and error.cause is Cause.LIMIT

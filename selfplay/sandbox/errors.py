@@ -6,9 +6,15 @@ asked of it failed through what is in it, and would again. It is a result, and w
 it into a verdict. `SandboxError` itself is raised nowhere.
 """
 
+import errno
 from enum import StrEnum
 
 from selfplay.errors import SelfplayError
+
+OF_MACHINE = frozenset({
+    errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN,
+})  # fmt: skip
+_NOT_ENOUGH = ("start new thread", "start thread", "allocate lock")
 
 
 class SandboxError(SelfplayError):
@@ -67,3 +73,16 @@ class SandboxLost(SandboxGone):
 class InsideError(SelfplayError):
     """The sandbox lives; what was asked of it failed through what is in it: a full disk, no such program, a pipe where
     a file was, an answer that a program of ours cannot have given."""
+
+
+def as_lost(error: Exception, what: str) -> SandboxError | None:
+    """An error of the supervisor's that says nothing about the work that met it: this machine has not enough of
+    something, or a disk of it is broken. None for any other. `what`: what failed. A want of memory may be the work's
+    own doing (Python raises it for a text nested too deep), so such work may be set aside."""
+    said = f"{what}: {error or type(error).__name__}"
+    if isinstance(error, MemoryError):
+        return SandboxLost(said)
+    threads = isinstance(error, RuntimeError) and any(words in str(error) for words in _NOT_ENOUGH)
+    if threads or (isinstance(error, OSError) and error.errno in OF_MACHINE):
+        return MachineError(said, "The run can be resumed.")
+    return None

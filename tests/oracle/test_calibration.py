@@ -25,7 +25,7 @@ from selfplay.oracle.grades import Grade
 from selfplay.oracle.reasons import BREAKS_GRADER, blamed
 from selfplay.oracle.rewriting.instrument import Instrumented
 from selfplay.oracle.task import Oracle
-from selfplay.sandbox import Backend, Limits
+from selfplay.sandbox import Backend, InsideError, Limits, MachineError
 from selfplay.workbench.files import TestFile
 
 MADE = Instrumented({"t.py": TestFile(b"\xff\0", True, 7)}, ("one",), ("two",), {"b": "B", "a": "A"}, ("false",))
@@ -182,8 +182,8 @@ def test_a_file_that_bears_no_canaries_is_spared_alone() -> None:
         (ValueError("Exceeds the limit (4300 digits)"), BREAKS_GRADER),
         (RecursionError("too deep"), BREAKS_GRADER),
         (MemoryError(), "error"),
-        (RuntimeError("can't start new thread"), "error"),
-        (OSError(errno.ENOSPC, "No space left on device"), "error"),
+        (OSError(errno.ENOENT, "No such file"), "error"),
+        (InsideError("its disk is full"), BREAKS_GRADER),
         (OracleError("its original fails"), "cannot-be-graded"),
     ],
     ids=repr,
@@ -200,3 +200,25 @@ def test_what_fails_with_a_prediction_alone_fails_through_it(
     grade = Grader(lab.task, lab.oracle, Limits(), KNOWN).grade(backend, lab.diff(lab.fix))
     assert (grade.resolved, grade.reason) == (False, reason)
     assert (reason in blamed("machine")) == (reason != BREAKS_GRADER)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        RuntimeError("can't start new thread"),
+        OSError(errno.ENOSPC, "No space left on device"),
+        BlockingIOError(errno.EAGAIN, ""),
+    ],
+    ids=repr,
+)
+def test_what_the_machine_lacks_is_no_grade(
+    lab: Lab, backend: Backend, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    """An attempt was stored with it for good, and a run on a disk that was full for a minute had fewer attempts."""
+
+    def fail(*_: object) -> Grade:
+        raise error
+
+    monkeypatch.setattr(Grader, "_run", fail)
+    with pytest.raises(MachineError, match="a prediction could not be graded: "):
+        Grader(lab.task, lab.oracle, Limits(), KNOWN).grade(backend, lab.diff(lab.fix))

@@ -10,7 +10,7 @@ from rollout.lost_jobs import aside, dies, lives, losing, no_pauses, played
 
 from selfplay.rollout.retries import ALONE, SET_ASIDE, TRIES, Retries
 from selfplay.rollout.scheduler import RolloutError, many
-from selfplay.sandbox import Cause, MachineError, SandboxLost, retry
+from selfplay.sandbox import Cause, MachineError, SandboxLost, WorldRefused, retry
 from selfplay.sandbox.retry import LIMITS, LOST_SANDBOXES
 
 __all__ = ["no_pauses"]
@@ -43,8 +43,16 @@ def test_a_job_that_loses_its_sandbox_by_itself_is_set_aside_and_the_others_go_o
 
 
 def test_so_is_one_that_a_living_sandbox_refuses_every_time() -> None:
-    found = played(3, losing({1}, MachineError("refused"), Counter()), 2, Retries(aside, lives))
+    found = played(3, losing({1}, WorldRefused("refused"), Counter()), 2, Retries(aside, lives))
     assert found == {0: "done", 1: "could not be played: refused", 2: "done"}
+
+
+def test_no_job_is_set_aside_for_what_the_machine_lacks() -> None:
+    """A disk that was full for a minute set attempts aside for good: idle sandboxes, which need none of it, lived."""
+    tries: Counter[int] = Counter()
+    with pytest.raises(RolloutError, match=f"{LOST_SANDBOXES} sandboxes in a row failed: No space left"):
+        played(3, losing({0, 1, 2}, MachineError("No space left on device"), tries), 1, Retries(aside, lives))
+    assert sum(tries.values()) == LOST_SANDBOXES
 
 
 @pytest.mark.parametrize("bad", [{0}, {0, 1, 2}])

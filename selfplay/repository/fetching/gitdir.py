@@ -6,6 +6,7 @@ a source is only data. Content is read byte for byte (`info/attributes` override
 the same on every machine.
 """
 
+import errno
 import os
 import re
 import tempfile
@@ -119,7 +120,7 @@ class GitDir:
 
         `settings` override `SETTINGS`; a variable of `env` that is None is removed; `user_config` keeps the user's
         configuration (credentials, proxies) for fetches. Raises `GitError` unless `strict` is False, and also if the
-        command exceeds its `bounds`; raises `OSError` for a disk that is full or read-only.
+        command exceeds its `bounds`; raises `OSError` for a disk that is full or read-only, or a want of processes.
         """
         variables: dict[str, str | None] = {name: None for name in os.environ if _of_another(name)}
         variables |= {**UNASKED, **settings_env({**SETTINGS, **(settings or {})})}
@@ -139,6 +140,8 @@ class GitDir:
         try:
             return _execute(["git", *options, *args], cwd, stdin or b"", variables, strict, bounds)
         except GitError as error:
+            if os.strerror(errno.EAGAIN) in error.stderr:  # this machine has no process left for it
+                raise BlockingIOError(errno.EAGAIN, failure(error)) from error
             raise_mentioned(error.stderr, work_tree if work_tree and args[0] == "checkout-index" else self.path)
             raise
 

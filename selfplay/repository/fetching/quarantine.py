@@ -22,6 +22,7 @@ from selfplay.repository.fetching.reading import (
     ANSWER,
     HISTORY,
     MAX_ANSWER,
+    NO_PROCESS,
     SPECIFIER,
     TREE,
     MalformedAnswer,
@@ -33,7 +34,7 @@ from selfplay.repository.fetching.reading import (
 )  # fmt: skip
 from selfplay.repository.files.unpack import Inside, StreamBounds, bring_out
 from selfplay.sandbox import MIB, Backend, Completed, InsideError, Limits, Mount, Sandbox, World, open_backend
-from selfplay.sandbox.kill_detection import believed_here, unless_starved
+from selfplay.sandbox.kill_detection import ProgramKilled, believed_here, unless_starved
 from selfplay.sandbox.machine import fitting
 
 LIMITS = Limits(memory_bytes=4096 * MIB, disk_bytes=3072 * MIB, processes=128)
@@ -111,6 +112,8 @@ class Quarantine:
         command = [self.python, "-I", "-S", "-B", PROGRAM, what]
         done = believed_here(self.sandbox, lambda: self.sandbox.run(command, timeout=READ_SECONDS, stdin=stdin), 2)
         unless_starved(done, what, READ_SECONDS)
+        if done.exit_code == NO_PROCESS:
+            raise ProgramKilled(f"no process could be started to read {self.shown}")
         if done.exit_code != 0 or done.timed_out:
             raise SourceError(f"{self.shown} cannot be read: {why(done)}", "Name a part of it, or another release.")
 

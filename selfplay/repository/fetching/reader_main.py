@@ -13,6 +13,7 @@ from selfplay.repository.fetching.layers import past_of, write_tree
 from selfplay.repository.fetching.reading import (
     ANSWER,
     LAYER,
+    NO_PROCESS,
     TREE,
     WORK,
     ReaderAnswer,
@@ -60,8 +61,11 @@ def answer(order: ReadOrder) -> ReaderAnswer:
 
 
 def main() -> None:
-    """Read the order from standard input, write the answer's file."""
-    given = answer(decoded(ReadOrder, sys.stdin.buffer.read()))
+    """Read the order from standard input, write the answer's file. Ends with `NO_PROCESS` if none could be started."""
+    try:
+        given = answer(decoded(ReadOrder, sys.stdin.buffer.read()))
+    except BlockingIOError:
+        sys.exit(NO_PROCESS)
     if given.problem:
         remove(Path(WORK))  # it may have filled the disk
     Path(ANSWER).write_bytes(encoded(given))

@@ -20,6 +20,8 @@ fetched, the downloaded archives, an earlier `.git` layer."""
 WORK = "/testbed/work"
 ANSWER, TREE, HISTORY = "/testbed/answer.json", f"{WORK}/tree", f"{WORK}/history"
 MAX_ANSWER = 48 << 20
+NO_PROCESS = 75
+"""How the reader ends where the machine has no process left for git: the source is not to blame."""
 MAX_TEXT = 16_384
 MAX_ITEMS = 1_000_000
 MAX_VALUES = 1_500_000  # a value takes some 100 bytes

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,8 +10,9 @@ from repository_fixtures import Taken, git, write
 
 from selfplay.curriculum.untrusted_sqlite import DATABASE
 from selfplay.repository.errors import SourceError
-from selfplay.repository.fetching import uncommitted
+from selfplay.repository.fetching import quarantine, uncommitted
 from selfplay.repository.fetching.history import climbs, leaves
+from selfplay.sandbox import SandboxLost
 
 Make = Callable[..., Path]
 Take = Callable[..., Taken]
@@ -206,3 +208,13 @@ def test_a_shallow_clone_has_another_past_than_the_whole(repository: Make, taken
     found = {name: taken(tmp_path / name).found for name in ("shallow", "whole")}
     assert found["shallow"].commit == found["whole"].commit
     assert found["shallow"].past != found["whole"].past == taken(folder).found.past
+
+
+def test_a_machine_without_a_process_left_is_not_the_sources_fault(
+    repository: Make, taken: Take, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """git could not be started: "cannot be read: name a part of it, or another release"."""
+    folder = repository({"a.py": "1\n"})
+    monkeypatch.setattr(quarantine, "LIMITS", replace(quarantine.LIMITS, processes=2))
+    with pytest.raises(SandboxLost, match="no process could be started to read"):
+        taken(folder)
