@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from selfplay.agent.model import ModelError
 from selfplay.commands import cleanup
 from selfplay.commands.chances import planned, player_for
 from selfplay.commands.cost import CostMeter, phases
@@ -28,10 +29,11 @@ from selfplay.errors import SelfplayError
 from selfplay.formatting import Say, count
 from selfplay.repository.cache import default_cache
 from selfplay.repository.disk import VARIABLE
-from selfplay.repository.errors import RepositoryError
+from selfplay.repository.errors import CacheError
 from selfplay.rollout.players import Player, player_named
-from selfplay.sandbox import Backend, InsideError
-from selfplay.sandbox.retry import LimitMet
+from selfplay.rollout.retries import ModelDown, RolloutError
+from selfplay.sandbox import Backend, SandboxError
+from selfplay.sandbox.retry import LimitMet, StillLost
 from selfplay.user_paths import home
 
 log = logging.getLogger(__name__)
@@ -110,10 +112,16 @@ class Ends:
         if isinstance(error, sqlite3.Error | CurriculumError) and not isinstance(error, OtherSettings):
             raise error
         self.say(f"{order.source} is skipped: {record_failure(self.pool, order.source, error)}")
-        own = isinstance(error, RepositoryError | InsideError | OtherSettings | LimitMet)
-        self.row = 0 if own else self.row + 1
+        self.row = self.row + 1 if _of_no_repository(error) else 0
         if self.row == IN_A_ROW:
             raise error
+
+
+def _of_no_repository(error: Exception) -> bool:
+    """Whether an error is of the machine, of the model, or one that nobody foresaw: every other typed one says what is
+    wrong with the repository."""
+    elsewhere = SandboxError | StillLost | CacheError | RolloutError | ModelDown | ModelError
+    return not isinstance(error, SelfplayError) or (isinstance(error, elsewhere) and not isinstance(error, LimitMet))
 
 
 def here(base: Order, backend: Backend, watcher: CurriculumWatcher) -> Make:

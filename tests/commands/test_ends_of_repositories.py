@@ -4,13 +4,17 @@ from pathlib import Path
 
 import pytest
 
+from selfplay.agent.model import ModelError
 from selfplay.artifact import ArtifactError
 from selfplay.commands.curricula import IN_A_ROW, Ends
 from selfplay.commands.order import Order
 from selfplay.curriculum import open_curriculum
+from selfplay.oracle.errors import OracleError
 from selfplay.repository.errors import CacheError, RepositoryError
+from selfplay.rollout.retries import RolloutError
 from selfplay.sandbox import InsideError, MachineError
 from selfplay.sandbox.retry import LimitMet, StillLost
+from selfplay.scripted.injector.survey import SurveyFailed
 
 
 @pytest.mark.parametrize(
@@ -22,7 +26,12 @@ from selfplay.sandbox.retry import LimitMet, StillLost
         (StillLost("8 sandboxes in a row failed: the sandbox died"), False),
         (MachineError("no sandbox"), False),
         (InsideError("the sandbox's disk is full: writing /tmp/suite.sh"), True),
-        (ArtifactError("odd"), False),
+        (SurveyFailed("its suite cannot be run under coverage"), True),
+        (OracleError("its test files hold more than 64 MiB"), True),
+        (ArtifactError("odd"), True),
+        (RolloutError("8 sandboxes in a row failed"), False),
+        (ModelError("no answer"), False),
+        (TypeError("nobody foresaw it"), False),
     ],
 )
 def test_only_what_is_not_the_repositorys_own_ends_a_list(error: Exception, its_own: bool, tmp_path: Path) -> None:
