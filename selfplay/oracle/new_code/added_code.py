@@ -1,7 +1,7 @@
 """What a prediction adds to the program: its files that may hold new code, and what in them is not new."""
 
 from selfplay.oracle.new_code.changed_files import ChangedFiles
-from selfplay.oracle.rewriting.new_lines import Lines, lines_of
+from selfplay.oracle.rewriting.new_lines import KnownLines, Line, Lines, lines_of, ordered_lines
 from selfplay.oracle.rewriting.parts import Sources, expressions_of
 
 
@@ -14,12 +14,14 @@ def added_code(files: ChangedFiles) -> dict[str, str]:
     return found
 
 
-def known_lines(files: ChangedFiles) -> Lines:
+def known_lines(files: ChangedFiles) -> KnownLines:
     """The lines that the original or the buggy program has in these files. Raises `RecursionError`."""
-    found = Lines()
-    for path in files.before.keys() | files.repaired.keys():
-        found += lines_of(files.repaired.get(path, "")) | lines_of(files.before.get(path, ""))
-    return found
+    found, orders = Lines(), list[tuple[Line, ...]]()
+    for path in sorted(files.before.keys() | files.repaired.keys()):
+        texts = [one.get(path, "") for one in (files.repaired, files.before)]
+        found += lines_of(texts[0]) | lines_of(texts[1])
+        orders += map(ordered_lines, texts)
+    return KnownLines(found, tuple(orders))
 
 
 def known_expressions(files: ChangedFiles) -> Sources:

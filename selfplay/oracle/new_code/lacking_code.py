@@ -4,7 +4,7 @@ function or class that is new, to which a repair may move them. How far a line i
 from collections.abc import Set
 
 from selfplay.oracle.new_code.changed_files import ChangedFiles
-from selfplay.oracle.rewriting.new_lines import Lines, lines_of
+from selfplay.oracle.rewriting.new_lines import KnownLines, Lines, lines_of, ordered_lines
 from selfplay.oracle.rewriting.parts import Sources, expressions_of
 
 
@@ -13,16 +13,17 @@ def originals(files: ChangedFiles) -> dict[str, str]:
     return {path: text for path, text in files.repaired.items() if text and path in files.after}
 
 
-def kept_lines(files: ChangedFiles) -> Lines:
+def kept_lines(files: ChangedFiles) -> KnownLines:
     """The lines of the original that the prediction still has. Raises `RecursionError`."""
     of_original = sum(map(lines_of, originals(files).values()), Lines())
     own = {name for name, _ in of_original}
     there = _by_name(sum(map(lines_of, files.after.values()), Lines()), own)
     moved = {line for name, line in there - _by_name(of_original, own) if not name}
-    return Lines({
+    kept = Lines({
         (name, line): number if line.strip() in moved else there[name, line.strip()]
         for (name, line), number in of_original.items()
     })  # fmt: skip
+    return KnownLines(kept, tuple(map(ordered_lines, files.after.values())))
 
 
 def _by_name(lines: Lines, names: Set[str]) -> Lines:

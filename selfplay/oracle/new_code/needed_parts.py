@@ -15,7 +15,7 @@ from selfplay.oracle.new_code.added_code import added_code, known_expressions, k
 from selfplay.oracle.new_code.changed_files import ChangedFiles
 from selfplay.oracle.new_code.lacking_code import kept_expressions, kept_lines, originals
 from selfplay.oracle.rewriting.mutant_schema import SchemaNames
-from selfplay.oracle.rewriting.new_lines import Lines
+from selfplay.oracle.rewriting.new_lines import KnownLines
 from selfplay.oracle.rewriting.parts import MOST_PARTS, Sources, with_parts, without_part
 from selfplay.oracle.rewriting.secret_names import secret_names
 from selfplay.oracle.trial import Trial
@@ -57,7 +57,7 @@ def lacking_parts(files: ChangedFiles) -> PartedCode | None:
     return None
 
 
-def _parted(texts: Mapping[str, str], files: ChangedFiles, lines: Lines, known: Sources) -> PartedCode | None:
+def _parted(texts: Mapping[str, str], files: ChangedFiles, lines: KnownLines, known: Sources) -> PartedCode | None:
     """These texts, with a mutant for each part that is in none of the `lines` and `known` expressions. Raises
     `RecursionError`."""
     secrets = secret_names(3, "\n".join([*files.after.values(), *files.repaired.values()]))

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from selfplay.oracle.rewriting.new_lines import Lines, written
+from selfplay.oracle.rewriting.new_lines import KnownLines, written
 from selfplay.oracle.rewriting.python_trees import is_text, loaded, source_of, unparsed
 from selfplay.oracle.rewriting.tried import told_of_its_end
 
@@ -42,7 +42,7 @@ class Marked:
     places: dict[str, str]
 
 
-def with_marks(path: str, text: str, known: Lines, noters: Noters, first: int = 0) -> Marked | None:
+def with_marks(path: str, text: str, known: KnownLines, noters: Noters, first: int = 0) -> Marked | None:
     """A file with marks at all places that are not `known`; None if it cannot be parsed. `first`: the number of its
     first place. Raises `RecursionError` for a file that is nested too deeply, or cannot be written."""
     found = written(text, known)

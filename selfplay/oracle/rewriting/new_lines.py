@@ -1,18 +1,30 @@
 """Which lines of a prediction's files are new: those, as Python writes them, that neither the original nor the buggy
-program has in a function of this name. So code that is moved to another file is not new."""
+program has in a function of this name. So code that is moved to another file is not new. Of several equal lines of a
+function those are new that stand where no known program has one."""
 
 import ast
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence, Set
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 from selfplay.oracle.rewriting.python_trees import Function, parsed, unparsed
+from selfplay.patches.line_diff import opcodes
 
-Lines = Counter[tuple[str, str]]
-"""(the function or class around it, line) of lines, with their number."""
+Line = tuple[str, str]
+"""(the function or class around it, line)"""
+Lines = Counter[Line]
 
 
-def written(text: str, known: Lines) -> tuple[ast.Module, list[str], set[int]] | None:
+@dataclass(frozen=True)
+class KnownLines:
+    """What is not new: so many of each line, and the lines of each known file, in order."""
+
+    counts: Lines = field(default_factory=Lines)
+    orders: tuple[tuple[Line, ...], ...] = ()
+
+
+def written(text: str, known: KnownLines) -> tuple[ast.Module, list[str], set[int]] | None:
     """(the tree of a file as Python writes it, its lines, the numbers of those that are not `known`); None if it cannot
     be parsed. Raises `RecursionError` for a file that is nested too deeply, or cannot be written."""
     tree = parsed(text)
@@ -22,24 +34,47 @@ def written(text: str, known: Lines) -> tuple[ast.Module, list[str], set[int]] |
 
 
 @lru_cache(maxsize=16)
-def lines_of(text: str) -> Lines:
-    """The lines of a file, as Python writes them, which callers must not change; none if it cannot be parsed. Several
-    layers ask for the same ones. Raises `RecursionError`."""
+def ordered_lines(text: str) -> tuple[Line, ...]:
+    """The lines of a file, as Python writes them; none if it cannot be parsed. Several layers ask for the same ones.
+    Raises `RecursionError`."""
     tree = parsed(text)
-    return Counter(_lines(unparsed(tree))) if tree is not None else Counter()
+    return tuple(_lines(unparsed(tree))) if tree is not None else ()
 
 
-def fresh_lines(written: str, known: Lines) -> set[int]:
+def lines_of(text: str) -> Lines:
+    """The number of each line of a file. Raises `RecursionError`."""
+    return Counter(ordered_lines(text))
+
+
+def fresh_lines(written: str, known: KnownLines) -> set[int]:
     """The numbers of the lines that are not `known`."""
-    left, fresh = known.copy(), set[int]()
-    for number, line in enumerate(_lines(written), 1):
-        left[line] -= 1
-        if left[line] < 0:
-            fresh.add(number)
+    lines = _lines(written)
+    places = dict[Line, list[int]]()
+    for number, line in enumerate(lines, 1):
+        places.setdefault(line, []).append(number)
+    several = {line for line, numbers in places.items() if 0 < known.counts[line] < len(numbers)}
+    there = _where_known(lines, known.orders, {around for around, _ in several}) if several else set()
+    fresh = set[int]()
+    for line, numbers in places.items():
+        more = len(numbers) - known.counts[line]
+        if more > 0:
+            fresh |= {*sorted(numbers, key=lambda number: (number not in there, number))[-more:]}
     return fresh
 
 
-def _lines(written: str) -> list[tuple[str, str]]:
+def _where_known(lines: Sequence[Line], orders: Sequence[Sequence[Line]], functions: Set[str]) -> set[int]:
+    """The numbers of the lines of these functions that stand where a known file has them."""
+    there = set[int]()
+    for around in functions:
+        own = [(number, line) for number, (place, line) in enumerate(lines, 1) if place == around]
+        for order in orders:
+            theirs = [line for place, line in order if place == around]
+            for kind, start, end, *_ in opcodes([line for _, line in own], theirs):
+                there |= {number for number, _ in own[start:end]} if kind == "equal" else set()
+    return there
+
+
+def _lines(written: str) -> list[Line]:
     """(the function or class around it, line) of each line, in order."""
     lines, tree = written.split("\n"), parsed(written)
     around = [""] * len(lines)

@@ -16,7 +16,7 @@ from itertools import chain, islice
 from selfplay.oracle.rewriting.fixed_code import fixed_code
 from selfplay.oracle.rewriting.left_out import bounds, truths
 from selfplay.oracle.rewriting.mutant_schema import Mutant, SchemaNames, own_expressions, planted, without_effect
-from selfplay.oracle.rewriting.new_lines import Lines, scopes, written
+from selfplay.oracle.rewriting.new_lines import KnownLines, scopes, written
 from selfplay.oracle.rewriting.program_numbers import known_numbers, numbers_of
 from selfplay.oracle.rewriting.python_trees import (
     Function,
@@ -67,7 +67,7 @@ class Parted:
     too_many: bool = False
 
 
-def with_parts(text: str, lines: Lines, known: Sources, names: SchemaNames, first: int) -> Parted | None:
+def with_parts(text: str, lines: KnownLines, known: Sources, names: SchemaNames, first: int) -> Parted | None:
     """A file with a mutant for each part that is in none of these `lines` and `known` expressions, numbered from
     `first` on; None if it cannot be parsed. Raises `RecursionError` for one nested too deeply, or that cannot be
     written."""

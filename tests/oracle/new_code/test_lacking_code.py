@@ -16,7 +16,7 @@ def lacking(after: str) -> tuple[str, ...]:
 def test_the_original_lacks_nothing() -> None:
     files = ChangedFiles({}, {"a.py": ORIGINAL}, {"a.py": ORIGINAL})
     assert lacking(ORIGINAL) == ()
-    assert kept_lines(files)[".f", "    return x + 1"] == 1
+    assert kept_lines(files).counts[".f", "    return x + 1"] == 1
     assert (".f", "x + 1") in kept_expressions(files)
 
 

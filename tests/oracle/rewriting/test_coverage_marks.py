@@ -12,7 +12,7 @@ import pytest
 
 from selfplay.oracle import inside
 from selfplay.oracle.rewriting.coverage_marks import Marked, Noters, with_marks
-from selfplay.oracle.rewriting.new_lines import Lines, lines_of
+from selfplay.oracle.rewriting.new_lines import KnownLines, Lines, lines_of, ordered_lines
 
 NOTERS = Noters("ran", "gave", "caught")
 OLD = '''
@@ -29,7 +29,7 @@ def marks(text: str, *known: str) -> Marked:
     lines = Lines()
     for one in known:
         lines |= lines_of(one)
-    made = with_marks("a.py", text, lines, NOTERS)
+    made = with_marks("a.py", text, KnownLines(lines, tuple(map(ordered_lines, known))), NOTERS)
     assert made is not None
     return made
 
@@ -126,7 +126,7 @@ def test_comments_and_layout_are_not_new() -> None:
 
 
 def test_what_is_no_python_has_no_marks() -> None:
-    assert with_marks("a.py", "def f(:\n", Lines(), NOTERS) is None
+    assert with_marks("a.py", "def f(:\n", KnownLines(), NOTERS) is None
 
 
 def test_a_value_without_a_truth_is_no_condition(tmp_path: Any) -> None:

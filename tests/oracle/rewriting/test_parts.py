@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from selfplay.oracle.rewriting.mutant_schema import SchemaNames
-from selfplay.oracle.rewriting.new_lines import Lines, lines_of
+from selfplay.oracle.rewriting.new_lines import KnownLines, lines_of, ordered_lines
 from selfplay.oracle.rewriting.parts import Sources, expressions_of, with_parts, without_part
 
 NAMES = SchemaNames("_odd_name", "_other_name")
@@ -20,7 +20,9 @@ def parts(body: str, known: str = "") -> tuple[str, tuple[str, ...]]:
     """(the text with its parts, what they are without each) of a function with this body; `known`: another one with
     the body of the original."""
     text, original = (f"def f(x, seen=None):\n    {one}\n" if one else "" for one in (body, known))
-    found = with_parts(text, lines_of(original), expressions_of(original), NAMES, 1)
+    found = with_parts(
+        text, KnownLines(lines_of(original), (ordered_lines(original),)), expressions_of(original), NAMES, 1
+    )
     assert found is not None
     return found.text, found.words
 
@@ -97,7 +99,7 @@ def test_what_the_original_has_is_no_new_part() -> None:
         f"`{by}` for `max(len(x) + 1, 4)`" for by in ("None", "max(len(x) + 1)", "len(x) + 1", "4")
     ), "the first value of `max(len(x) + 1, 4)` in its place")  # fmt: skip
     elsewhere = expressions_of("def g(x):\n    return max(x, 4)\n")
-    again = with_parts("def f(x):\n    return max(x, 4)\n", Lines(), elsewhere, NAMES, 1)
+    again = with_parts("def f(x):\n    return max(x, 4)\n", KnownLines(), elsewhere, NAMES, 1)
     assert again is not None and len(again.words) == 8
 
 
@@ -138,7 +140,7 @@ def test_a_file_without_one_part_is_a_program_of_its_own() -> None:
 
 
 def test_parts_are_numbered_over_all_files_and_asked_for_by_the_drawn_name() -> None:
-    made = with_parts("def f(x):\n    return x + 1\n", Lines(), NOTHING, NAMES, 7)
+    made = with_parts("def f(x):\n    return x + 1\n", KnownLines(), NOTHING, NAMES, 7)
     assert made is not None
     numbers = {node.comparators[0].value for node in ast.walk(ast.parse(made.text))  # type: ignore[attr-defined]
                if isinstance(node, ast.Compare) and ast.unparse(node.left) == NAMES.chosen}  # fmt: skip
@@ -173,7 +175,7 @@ def test_a_value_is_kept_over_calls_and_what_is_no_plain_value_is_none() -> None
 
 
 def test_what_is_no_python_has_no_parts() -> None:
-    assert with_parts("def f(:\n", Lines(), NOTHING, NAMES, 1) is None and expressions_of("def f(:\n") == NOTHING
+    assert with_parts("def f(:\n", KnownLines(), NOTHING, NAMES, 1) is None and expressions_of("def f(:\n") == NOTHING
 
 
 @pytest.mark.slow
@@ -186,7 +188,7 @@ def test_what_is_no_python_has_no_parts() -> None:
 def test_what_anybody_wrote_costs_seconds_at_most(expression: str) -> None:
     text, began = f"def f(x):\n    return {expression}\n", time.process_time()
     with contextlib.suppress(RecursionError):
-        with_parts(text, Lines(), expressions_of(text.replace("def f", "def g")), NAMES, 1)
+        with_parts(text, KnownLines(), expressions_of(text.replace("def f", "def g")), NAMES, 1)
     assert time.process_time() - began < 5
 
 
@@ -203,7 +205,7 @@ def test_parts_of_what_is_assigned_to() -> None:
 def test_a_number_of_the_program_is_no_new_one() -> None:
     known = expressions_of("def f(x):\n    return x[:255]\n")
     for number, said in ((255, 0), (256, 1)):
-        made = with_parts(f"def f(x):\n    return x[-{number}:]\n", Lines(), known, NAMES, 1)
+        made = with_parts(f"def f(x):\n    return x[-{number}:]\n", KnownLines(), known, NAMES, 1)
         assert made is not None and bool(made.fixed) == bool(said)
 
 
@@ -212,7 +214,7 @@ def test_a_number_of_the_program_is_no_new_one() -> None:
     ("BIG = 0xFFFFFFFFFFFFFFFF\n", "18446744073709551615"), ("X = 1e16\n", "1e16"), ("Y = -40\n", "x[-40:]"),
 ])  # fmt: skip
 def test_numbers_of_the_whole_file_are_the_program_s(program: str, number: str) -> None:
-    made = with_parts(f"def f(x):\n    return x % {number}\n", Lines(), expressions_of(program), NAMES, 1)
+    made = with_parts(f"def f(x):\n    return x % {number}\n", KnownLines(), expressions_of(program), NAMES, 1)
     assert made is not None and made.fixed == ()
 
 
@@ -220,7 +222,7 @@ def test_names_and_what_explains_give_no_numbers() -> None:
     known = expressions_of(
         "def f(x4096):\n    warn('4096 is what this long text speaks of, and nothing that is used in it')\n"
     )
-    made = with_parts("def f(x):\n    return x % 4096\n", Lines(), known, NAMES, 1)
+    made = with_parts("def f(x):\n    return x % 4096\n", KnownLines(), known, NAMES, 1)
     assert made is not None and made.fixed
 
 
@@ -228,6 +230,6 @@ def test_names_and_what_explains_give_no_numbers() -> None:
     "line", ["return max(*[*x])", "return x[:, 0]", "x[:, 0] = 1", "x[1:2, 0] = x", "del x[:, 1:2]"]
 )
 def test_what_can_be_written_in_one_form_only_is_kept_in_it(line: str) -> None:
-    made = with_parts(f"def f(x):\n    {line}\n", Lines(), NOTHING, NAMES, 1)
+    made = with_parts(f"def f(x):\n    {line}\n", KnownLines(), NOTHING, NAMES, 1)
     assert made is not None and made.words
     ast.parse(made.text)
