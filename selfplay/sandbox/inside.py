@@ -67,20 +67,25 @@ def check(world: World) -> None:
 
 
 def system_part(programs: Programs) -> dict[str, Any]:
-    """The parts that the launcher assembles once: path -> host path to bind or to copy, text to write, or link target;
-    and `own`, the folders of programs of which each sandbox has a file system of its own. One in which this machine has
+    """The parts that the launcher assembles once: path -> host path to bind or to copy, text to write, or link target,
+    an empty folder to mount on; and `own`, the folders of which each sandbox has a file system of its own. One in which this machine has
     mounted something would lose that."""
     roots = [Path("/", name) for name in ROOTS]
     shown = [Path("/usr"), *(path for path in roots if path.is_dir() and not path.is_symlink())]
     binds = {str(path): str(path) for path in (*shown, Path("/proc"), Path("/dev"))}
-    binds |= {name: name for name in BOUND if Path(name).is_dir()}
+    bound = [name for name in BOUND if Path(name).is_dir()]
+    binds |= {FIXED + name: name for name in bound}
     binds |= {FIXED + place: str(source) for place, source in programs.bwrap_files.items()}
     binds |= {f"{FIXED}/python/{place.name}": str(place) for place in python_folders(programs.python_prefix)}
     copies = {name: str(Path(name).resolve()) for name in COPIED if Path(name).is_file()}
     links = {str(path): str(path.readlink()) for path in roots if path.is_symlink()}
     pythons = [name for name in binds if name.startswith(f"{FIXED}/python/")]
-    own = [place for place in (*map(str, shown), *pythons) if not mounted_below(binds[place])]
-    return {"binds": binds, "copies": copies, "files": FILES, "links": links, "own": own}
+    own = [
+        place
+        for place in (*map(str, shown), *pythons, *(FIXED + name for name in bound))
+        if not mounted_below(binds[place])
+    ]
+    return {"binds": binds, "copies": copies, "files": FILES, "links": links, "folders": bound, "own": ["/etc", *own]}
 
 
 def sources(world: World) -> dict[str, str]:
@@ -130,6 +135,8 @@ def command_line(world: World, programs: Programs, settings: str, *, grouped: bo
 
 def read_only_system(programs: Programs) -> list[str]:
     line = ["--perms", "0755", "--dir", "/home", "--ro-bind", "/usr", "/usr", "--ro-bind", "/etc", "/etc"]
+    for name in BOUND:
+        line += ["--ro-bind", FIXED + name, name] if Path(name).is_dir() else []
     for name in ROOTS:
         path = Path("/", name)
         if path.is_symlink():

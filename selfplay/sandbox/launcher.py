@@ -72,8 +72,8 @@ def move_into_own_root(system: dict[str, Any]) -> None:
         Path(root + place).write_bytes(data)
     for place, target in system["links"].items():
         Path(root + place).symlink_to(target)
-    for place in (HOST, SHELF, "/tmp"):  # bwrap builds its new root on /tmp
-        Path(root + place).mkdir()
+    for place in (HOST, SHELF, "/tmp", *system["folders"]):  # bwrap builds its new root on /tmp
+        Path(root + place).mkdir(parents=True, exist_ok=True)
     pivot(root, root + HOST)
     os.chdir("/")
 
