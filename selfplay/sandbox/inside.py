@@ -80,12 +80,9 @@ def system_part(programs: Programs) -> dict[str, Any]:
     copies = {name: str(Path(name).resolve()) for name in COPIED if Path(name).is_file()}
     links = {str(path): str(path.readlink()) for path in roots if path.is_symlink()}
     pythons = [name for name in binds if name.startswith(f"{FIXED}/python/")]
-    own = [
-        place
-        for place in (*map(str, shown), *pythons, *(FIXED + name for name in bound))
-        if not mounted_below(binds[place])
-    ]
-    return {"binds": binds, "copies": copies, "files": FILES, "links": links, "folders": bound, "own": ["/etc", *own]}
+    places = (*map(str, shown), *pythons, *(FIXED + name for name in bound))
+    own = ["/etc", *(place for place in places if not mounted_below(binds[place]))]
+    return {"binds": binds, "copies": copies, "files": FILES, "links": links, "folders": bound, "own": own}
 
 
 def sources(world: World) -> dict[str, str]:

@@ -17,7 +17,7 @@ from .attacks import SMALL, python
 
 LOCK = """
 import fcntl, os, sys
-held = [os.open(place, os.O_RDONLY) for place in ("/usr/bin/env", "/env/file")]
+held = [os.open(place, os.O_RDONLY) for place in ("/usr/bin/env", "/env/file", "/etc/ld.so.cache")]
 for file in held: fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 for file in held: fcntl.lockf(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
 print("ready", flush=True)
@@ -28,7 +28,7 @@ WATCH = """
 import ctypes, select
 libc = ctypes.CDLL(None, use_errno=True)
 seen = libc.inotify_init1(0)
-for place in (b"/usr/bin/env", b"/usr/bin", b"/env", b"/env/file"):
+for place in (b"/usr/bin/env", b"/usr/bin", b"/env", b"/env/file", b"/etc", b"/etc/ld.so.cache"):
     assert libc.inotify_add_watch(seen, place, 0xFFF) >= 0
 print("ready", flush=True)
 print("seen" if select.select([seen], [], [], 1)[0] else "nothing")
