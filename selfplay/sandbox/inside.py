@@ -67,9 +67,9 @@ def check(world: World) -> None:
 
 
 def system_part(programs: Programs) -> dict[str, Any]:
-    """The parts that the launcher assembles once: path -> host path to bind or to copy, text to write, or link target,
-    an empty folder to mount on; and `own`, the folders of which each sandbox has a file system of its own. One in which this machine has
-    mounted something would lose that."""
+    """The parts that the launcher assembles once: path -> host path to bind or to copy, text to write, or link target;
+    empty folders to mount on; and `own`, the folders of which each sandbox has a file system of its own. One in which
+    this machine has mounted something would lose that."""
     roots = [Path("/", name) for name in ROOTS]
     shown = [Path("/usr"), *(path for path in roots if path.is_dir() and not path.is_symlink())]
     binds = {str(path): str(path) for path in (*shown, Path("/proc"), Path("/dev"))}

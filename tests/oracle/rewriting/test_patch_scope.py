@@ -1,7 +1,10 @@
 """A patch may change what the bug changed, and add to it; the rest of a file is none of its business."""
 
+import ast
+
 import pytest
 
+from selfplay.oracle.rewriting.callable_as import takes_as
 from selfplay.oracle.rewriting.patch_scope import beyond
 
 ORIGINAL = '''"""A shop."""
@@ -106,6 +109,11 @@ def test_what_a_repair_does(old: str, new: str) -> None:
     ("thing: str) -> int", "thing: str) -> str", "that of what is returned is changed in `Shop.price`"),
     ("import re\n", "import regex as re\n", "`re` is imported from elsewhere"),
     ("import re\n", "from own import re\n", "`re` is imported from elsewhere"),
+    ("LIMIT = 9\n", "LIMIT = 9\n__all__ = ()\n", "`__all__` is new, and the language reads it"),
+    ("LIMIT = 9\n", "LIMIT = 9\n__name__ = 'till'\n", "`__name__` is new, and the language reads it"),
+    ("LIMIT = 9\n", "LIMIT = 9\n__getattr__ = str\n", "`__getattr__` is new, and the language reads it"),
+    ("import re\n", "import re\nfrom os import environ as __spec__\n", "`__spec__` is new, and the language reads it"),
+    ("else 0\n", "else 0\n\n\ndef print(*_):\n    pass\n", "`print` is new, and may hide what was there"),
 ])  # fmt: skip
 def test_what_goes_beyond(old: str, new: str, said: str) -> None:
     assert any(one.startswith(f"shop.py: {said}") for one in changed((old, new)))
@@ -153,3 +161,60 @@ def test_a_new_file_may_hold_functions_and_not_warm_them_up() -> None:
     ]
     assert changed(more={"own.py": warm.partition("\n\n\n")[0]}) == []
     assert changed(more={"own.py": "def f(:\n"}) == []  # it is no Python: nothing can load it
+
+
+TILL = "from abc import ABC\n\n\nclass Till(ABC):\n    def pay(self, sum, *, tip=0):\n        return sum + tip\n"
+BROKEN = TILL.replace(", *, tip=0", "").replace(" + tip", "")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("return", "return", ""),
+        ("def pay", "def _own(self):\n        return 1\n\n    def pay", ""),
+        (", *, tip=0", ", tip=0", ""),
+        (", *, tip=0", ", *, tip=0, round=False", ""),
+        ("sum, *, tip=0", "sum, /, *, tip=0", "`Till.pay` does not take all"),
+        (", *, tip=0", "", "`Till.pay` does not take all"),
+        (", *, tip=0", ", *, tip=1", "`Till.pay` does not take all"),
+        (", *, tip=0", ", *, tip", "`Till.pay` does not take all"),
+        (", *, tip=0", ", *, tip=0, round", "`Till.pay` does not take all"),
+        ("def pay", "def register(self):\n        pass\n\n    def pay", "`Till.register` is new, and may hide"),
+        ("from abc import ABC\n", "", "`ABC` is no longer imported, and still used"),
+    ],
+)
+def test_what_differs_from_the_original(old: str, new: str, said: str) -> None:
+    """The bug took an argument away, so the signature is of the bug: what callers may give is the original's."""
+    assert old in TILL
+    found = beyond({"till.py": BROKEN}, {"till.py": TILL.replace(old, new)}, {"till.py": TILL})
+    assert bool(found) == bool(said) and all(one.startswith(f"till.py: {said}") for one in found)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "takes"),
+    [
+        ("", "", True),
+        ("a, b=1", "a, b=1", True),
+        ("a, b=1, c=2", "a, b=1", True),
+        ("a, b=1", "a, b", True),
+        ("b, a", "a, b", False),
+        ("a, b", "a, b=1", False),
+        ("a, b=2", "a, b=1", False),
+        ("a, /", "a", False),
+        ("z", "a, /", True),
+        ("z, /", "a, /", True),
+        ("*, a", "a", False),
+        ("a", "*, a", True),
+        ("*, a=1, b=2", "*, b=2, a=1", True),
+        ("*args", "a", False),
+        ("a, *args, **kw", "a", True),
+        ("a", "a, *args", False),
+        ("a", "a, **kw", False),
+        ("a, b", "a", False),
+        ("a, /, b=1", "a, /, *, b=1", True),
+    ],
+)
+def test_what_can_be_called_as_another(one: str, other: str, takes: bool) -> None:
+    first, second = (ast.parse(f"def f({given}): pass").body[0] for given in (one, other))
+    assert isinstance(first, ast.FunctionDef) and isinstance(second, ast.FunctionDef)
+    assert takes_as(first.args, second.args) == takes
