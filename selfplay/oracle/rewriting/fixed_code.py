@@ -38,10 +38,11 @@ _LEAVING = (ast.Return, ast.Break, ast.Continue)
 
 
 def fixed_code(
-    tree: ast.Module, fresh: Set[int], numbers: Set[float] = frozenset(), attributes: Set[str] | None = None
-) -> Iterator[str]:
+    tree: ast.Module, fresh: Set[int], numbers: Set[float] = frozenset(), attributes: Set[str] | None = None,
+    known: Set[str] = frozenset(),
+) -> Iterator[str]:  # fmt: skip
     """What stands in the fresh lines and cannot be taken away, in words. `numbers`, `attributes`: those that the
-    program has, by value and by name; None: any."""
+    program has, by value and by name; None: any. `known`: the source of its expressions."""
     own = own_names(tree)
     memo = dict[int, float | None]()
     for node in _in_functions(tree):
@@ -50,7 +51,8 @@ def fixed_code(
     used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
     for node in ast.walk(tree):
         if getattr(node, "lineno", 0) in fresh:
-            yield from (f"`{_short(one)}` {why}" for one, why in _of(node, own))
+            told = ((one, why) for one, why in _of(node, own) if why != _DEFAULT or ast.unparse(one) not in known)
+            yield from (f"`{_short(one)}` {why}" for one, why in told)
         if isinstance(node, ast.Try | ast.TryStar) and _lines(node) & fresh:  # its last part alone may be known
             yield from (f"`{_short(one)}` {_HIDING}" for one in _leaving(node))
     yield from (f"`{_short(one)}` {_ELSEWHERE}" for one in stores_outside(tree, fresh))
@@ -59,6 +61,8 @@ def fixed_code(
     for statement in _outside(tree):
         if statement.lineno in fresh:
             yield from _of_module(statement, used)
+            for value in _assigned(statement):
+                yield from _of_function(value, numbers, memo)
 
 
 def _of(node: ast.AST, own: frozenset[str]) -> Iterator[tuple[ast.AST, str]]:
@@ -169,6 +173,12 @@ def _of_module(statement: ast.stmt, used: set[str]) -> Iterator[str]:
         case ast.Assign(value=value) | ast.AnnAssign(value=ast.expr() as value):
             if is_container(value) or not _is_plain(value):
                 yield f"`{_short(statement)}` {_KEPT if is_container(value) else _OUTSIDE}"
+
+
+def _assigned(statement: ast.stmt) -> Iterator[ast.AST]:
+    """What is in the value of a module's or a class's variable."""
+    if isinstance(statement, ast.Assign | ast.AnnAssign) and statement.value is not None:
+        yield from ast.walk(statement.value)
 
 
 def _outside(node: ast.AST) -> Iterator[ast.stmt]:

@@ -28,16 +28,10 @@ from selfplay.oracle.rewriting.python_trees import (
     source_of,
     unparsed,
 )
-from selfplay.oracle.rewriting.taken_apart import called_at_once, taken_apart
+from selfplay.oracle.rewriting.taken_apart import LONGER, called_at_once, swapped, taken_apart
+from selfplay.oracle.rewriting.truths_and_constants import for_truth, is_constant, is_named_constant, is_truth
 
-_TRUTHS = frozenset(
-    ["isinstance", "issubclass", "callable", "hasattr", "any", "all", "bool", "startswith", "endswith", "isdisjoint",
-     "issubset", "issuperset", "isalpha", "isalnum", "isdigit", "isspace", "isupper", "islower", "isidentifier"]
-)  # fmt: skip
-"""Functions and methods that answer True or False."""
 _COMPUTED = (ast.Call, ast.Attribute, ast.Subscript, ast.BinOp)
-_PURE = frozenset(["float", "int", "ord", "chr", "len", "str", "bytes", "complex", "abs", "round", "bool"])
-_OF_CONSTANTS = frozenset(["errno", "math", "string", "re", "stat", "http", "os", "sys"])
 _SILENT = (Function, ast.ClassDef, ast.Global, ast.Nonlocal, ast.Pass)
 Sources = frozenset[tuple[str, str]]
 """(the function or class around it, source) of expressions; of a number anywhere (`NUMBER`, its digits)."""
@@ -83,7 +77,7 @@ def with_parts(text: str, lines: KnownLines, known: Sources, names: SchemaNames,
             return Parted(too_many=True)
     words, fixed = (
         tuple(one.words() for one in found),
-        tuple(islice(fixed_code(tree, fresh, known_numbers(known), _attributes(known)), 1)),
+        tuple(islice(fixed_code(tree, fresh, known_numbers(known), _attributes(known), _sources(known)), 1)),
     )
     made = begun_with(_KEEPING.format(names.kept), planted(tree, found, first, names))
     return Parted(made, words, fixed) if parsed(made) is not None else None
@@ -104,6 +98,10 @@ def expressions_of(text: str) -> Sources:
         for node in ast.walk(function)
         if isinstance(node, ast.expr) and _is_short(node)
     )  # fmt: skip
+
+
+def _sources(known: Sources) -> frozenset[str]:
+    return frozenset(source for _, source in known)
 
 
 def _attributes(known: Sources) -> frozenset[str]:
@@ -174,7 +172,7 @@ def _within(statement: ast.stmt, lines: Set[int], around: str, known: Sources) -
             continue
         if not _is_known(node, around, known):
             for by in chain(
-                taken_apart(node), _undone(node, around, known), truths(node) if is_test or _is_truth(node) else ()
+                taken_apart(node), _undone(node, around, known), truths(node) if is_test or is_truth(node) else ()
             ):
                 yield Mutant(node, by, "part")
 
@@ -203,32 +201,24 @@ def _values(statement: ast.stmt, lines: Set[int], around: str, known: Sources, k
     """The first value of each expression that is computed in its place; a dotted name that is called is none."""
     if isinstance(statement, ast.Raise | ast.Assert):
         return
-    every = list(own_expressions(statement))
-    no_value = {id(one.func) for one, _ in every if isinstance(one, ast.Call)}
+    every = [(node, part) for node, _ in own_expressions(statement, formatted=True) for part in _inside(node)]
+    no_value = {id(part.func) for _, part in every if isinstance(part, ast.Call)} | for_truth(statement)
     no_value |= {id(statement.value)} if isinstance(statement, ast.Expr) else set()
-    for node, _ in every:
-        if id(node) in no_value or node.lineno not in lines or not isinstance(node, _COMPUTED):
+    for node, part in every:
+        if id(part) in no_value or node.lineno not in lines or _is_known(part, around, known):
             continue
-        if not _is_known(node, around, known) and not _is_constant(node):
-            yield Mutant(node, ast.Call(ast.Name(keeping, ast.Load()), [node], []), "value")
+        if isinstance(part, _COMPUTED) and not is_constant(part):
+            kept = ast.Call(ast.Name(keeping, ast.Load()), [part], [])
+            yield Mutant(node, kept if part is node else swapped(node, part, kept), "value")
+        elif isinstance(part, ast.Name | ast.Attribute) and part is node and is_named_constant(part):
+            yield Mutant(node, ast.BinOp(part, ast.Mult(), ast.Constant(LONGER)), "part")
 
 
-def _is_constant(node: ast.expr) -> bool:
-    """Whether it is the same wherever it stands: made of constants alone (`float("inf")`), or a module's constant, by
-    its name (`errno.ENOENT`, `string.digits`)."""
-    match node:
-        case ast.Attribute(value=ast.Name(id=module), attr=name):
-            return name.isupper() or module in _OF_CONSTANTS
-        case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if name in _PURE:
-            return all(map(_is_constant, args))
-    return not any(isinstance(one, ast.Name) for one in ast.walk(node))
-
-
-def _is_truth(node: ast.expr) -> bool:
-    """Whether it is True or False, wherever it stands."""
-    match node:
-        case ast.Compare() | ast.UnaryOp(op=ast.Not()):
-            return True
-        case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)):
-            return name in _TRUTHS
-    return False
+def _inside(node: ast.expr) -> Iterator[ast.expr]:
+    """The node; of a text with values in it, those, each of which is replaced with the whole text."""
+    if not isinstance(node, ast.JoinedStr):
+        yield node
+        return
+    for one in ast.walk(node):
+        if isinstance(one, ast.expr) and not isinstance(one, ast.JoinedStr | ast.FormattedValue):
+            yield one

@@ -68,17 +68,17 @@ def _formatted(node: ast.JoinedStr) -> Iterator[ast.expr]:
             yield ast.JoinedStr([plain if one is value else one for one in node.values])
         for inner in ast.walk(value):
             if isinstance(inner, ast.expr) and not isinstance(inner, ast.FormattedValue | ast.JoinedStr):
-                yield from (_swapped(node, inner, by) for by in taken_apart(inner))
+                yield from (swapped(node, inner, by) for by in taken_apart(inner))
 
 
-def _swapped(node: Any, old: ast.AST, new: ast.AST) -> Any:
+def swapped(node: Any, old: ast.AST, new: ast.AST) -> Any:
     """A copy of a tree with another node in the place of `old`."""
     if isinstance(node, list):
-        return [_swapped(one, old, new) for one in node]
+        return [swapped(one, old, new) for one in node]
     if node is old or not isinstance(node, ast.AST):
         return new if node is old else node
     made = copy(node)
-    vars(made).update({name: _swapped(value, old, new) for name, value in ast.iter_fields(node)})
+    vars(made).update({name: swapped(value, old, new) for name, value in ast.iter_fields(node)})
     return made
 
 

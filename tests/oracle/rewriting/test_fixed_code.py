@@ -77,6 +77,8 @@ def test_what_may_stand_there(text: str) -> None:
     ("def f(x):\n    match x:\n        case [y]:\n            return 2\n", "`[y]` is a pattern that may not match"),
     ("def f(x):\n    raise LookupError from x.pop()\n", "`x.pop()` runs code for what is raised"),
     ("def f(x):\n    return '%.64s' % x\n", "64, in a text, is a number that the program does not have"),
+    ("MOST = 5000\n", "`5000` is a number that the program does not have"),
+    ("class A:\n    most = 5 * 1000\n", "`5 * 1000` is a number that the program does not have"),
     ("def f(x):\n    class A:\n        y = x[:4]\n    return A.y\n", "`class A` is a class that a function makes"),
 ])  # fmt: skip
 def test_what_cannot_be_taken_away(text: str, said: str) -> None:
@@ -138,3 +140,10 @@ def test_what_is_stored_outside_of_the_call_is_kept(statement: str, place: str) 
 )  # fmt: skip
 def test_what_is_stored_in_its_own_values_is_not(statement: str) -> None:
     assert not [one for one in fixed(f"import os\ndef f(self, x):\n    {statement}\n") if "keeps" in one]
+
+
+def test_a_default_that_was_there_may_stay() -> None:
+    """Another default of the same line was repaired, and this one was blamed."""
+    tree = ast.parse("def f(x, key=lambda one: one, most=None):\n    pass\n")
+    assert [*fixed_code(tree, {1})] == ["`lambda one: one` is no plain default"]
+    assert [*fixed_code(tree, {1}, known={"lambda one: one"})] == []
