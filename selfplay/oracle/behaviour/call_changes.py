@@ -5,15 +5,19 @@ import copy
 import random
 import re
 import string
+import unicodedata
 from collections.abc import Callable, Sequence
 
 from selfplay.oracle.behaviour.call_source import constant, value_of
 from selfplay.oracle.behaviour.literals import MODEST, another
 
 EXTREMES: tuple[object, ...] = (
-    "", " ", "é☃\U0001f40d", "a" * 400, "%s{0}\\u", 0, -1, 1, 9_999, None, (), 1.5, 0.1, True, "\ud800"
+    "", " ", "é☃\U0001f40d", "a" * 400, "%s{0}\\u", 0, -1, 1, 9_999, None, (), 1.5, 0.1, True, "\ud800",
+    "٣", "²½", "-1", "1_0", "e\u0301\u20dd", 2**53 + 1, b"", b" ", {},
 )  # fmt: skip
-BLANKS = ("\t", "\r\n", "\n", "  ", "   ", "\r", "\v", "\xa0", "\0")
+BLANKS = ("\t", "\r\n", "\n", "  ", "   ", "\r", "\v", "\xa0", "\0", "\u3000", "\x1c")
+DIGITS = tuple("".join(map(chr, range(first, first + 10))) for first in (0x660, 0xFF10, 0x2080))
+"""Arabic and wide ones, which `int` takes, and small ones below the line, which only `isdigit` does."""
 LETTERS = "aBcDéÉßñÑΩωЯя"
 """Of words in mixed case, and in other scripts."""
 _DERIVES = 0.15
@@ -152,8 +156,9 @@ def spaced(node: ast.expr, other: ast.expr, chance: random.Random) -> ast.expr |
 
 
 def alike(node: ast.expr, other: ast.expr, chance: random.Random) -> ast.expr | None:
-    """An item beside one that it is equal to, of another type; a number as one. (Nothing that is unequal to itself: any
-    comparison with it is false, so that a limit would count as passed.)"""
+    """An item beside one that it is equal to, of another type; a number as one; a text with the digits of another
+    script, or with its accents as letters of their own. (Nothing that is unequal to itself: any comparison with it is
+    false, so that a limit would count as passed.)"""
     if isinstance(node, ast.List | ast.Tuple):
         places = [at for at, one in enumerate(node.elts) if _equal(value_of(one)) is not None]
         if not places:
@@ -162,6 +167,10 @@ def alike(node: ast.expr, other: ast.expr, chance: random.Random) -> ast.expr | 
         made.elts.insert(at + chance.randrange(2), constant(_equal(value_of(node.elts[at]))))
         return made
     value = value_of(node)
+    if isinstance(value, str):
+        other_digits = value.translate(str.maketrans("0123456789", chance.choice(DIGITS)))
+        text = other_digits if other_digits != value else unicodedata.normalize("NFD", value)
+        return constant(text) if text != value else None
     return None if _equal(value) is None else constant(_equal(value))
 
 

@@ -2,6 +2,7 @@
 in another form. No input tells what these break, so a grade says that they are changed."""
 
 import posixpath
+import re
 from collections.abc import Collection, Iterator, Sequence
 
 from selfplay.oracle.new_code.loaded_files import is_in_program
@@ -13,7 +14,16 @@ from selfplay.patches.model import SYMLINK_MODE
 _BUILD = frozenset([
     "pyproject.toml", "setup.cfg", "MANIFEST.in", "meson.build", "CMakeLists.txt", "Cargo.toml", "requirements.txt",
 ])  # fmt: skip
-_DOCUMENTS = (".md", ".rst")
+_PINNED = re.compile(r"(?:requirements|constraints)[^/]*\.(?:txt|in|lock)$|\.lock$")
+_DOCUMENTS = (".md", ".rst", ".adoc", ".txt")
+_NAMED = frozenset(["authors", "changelog", "changes", "contributors", "history", "news", "readme", "todo"])
+"""Documents without an ending."""
+_CODE = (
+    ".c", ".h", ".cc", ".cpp", ".cxx", ".hpp", ".pyx", ".pxd", ".pyi", ".rs", ".go", ".js", ".mjs", ".cjs", ".ts",
+    ".sh", ".bash", ".f90", ".s", ".asm", ".mk",
+)  # fmt: skip
+MOST_BESIDE = 256 * 1024
+"""Characters of a new file that is no program's."""
 COMPILED = (".so", ".pyd", ".pyc", ".pyo")
 """Endings of modules that are imported without a source."""
 
@@ -30,6 +40,11 @@ def changed_beside(
             yield f"{path} takes the place of {hidden}"
         elif not path.endswith(PYTHON) and _matters(path, original, beside):
             yield f"{path} is changed, which the bug left as it was"
+    for section in sections:
+        if section.old_mode and section.new_mode and section.old_mode != section.new_mode:
+            yield f"the mode of {section.path} is changed"
+        elif section.kind == "added" and not section.path.endswith(PYTHON) and len(section.text) > MOST_BESIDE:
+            yield f"{section.path} is new, and large"
 
 
 def unread_code(section: FilePatch, original: OriginalFiles, beside: Collection[str]) -> str:
@@ -48,6 +63,11 @@ def _hides(path: str) -> str:
 
 
 def _matters(path: str, original: OriginalFiles, beside: Collection[str]) -> bool:
-    if posixpath.basename(path) in _BUILD:
+    """Whether something may depend on a file: what a build reads, code, what the program has, and every other file that
+    was there and is no document."""
+    name = posixpath.basename(path)
+    if name in _BUILD or _PINNED.search(name.lower()):
         return True
-    return not path.endswith(_DOCUMENTS) and is_in_program(path, original, beside)
+    if path.endswith(_DOCUMENTS) or name.lower() in _NAMED:
+        return False
+    return path.endswith(_CODE) or original.there(path) or is_in_program(path, original, beside)

@@ -15,6 +15,7 @@ from typing import TypeVar
 from selfplay.oracle.rewriting.callable_as import takes_as
 from selfplay.oracle.rewriting.definitions import Definitions, assigned, assigned_values, definitions_of
 from selfplay.oracle.rewriting.inert import inert, wrapper
+from selfplay.oracle.rewriting.patch_text import of_text
 
 Key = TypeVar("Key")
 Value = TypeVar("Value")
@@ -31,6 +32,7 @@ def beyond(before: Mapping[str, str], after: Mapping[str, str], repaired: Mappin
         known = [definitions_of(path, texts[path]) for texts in (repaired, before) if texts.get(path)]
         if len(known) == 2:
             found += [f"{path}: {said}" for said in _beyond(known, made[path], [*made.values()], anywhere)]
+            found += [f"{path}: {said}" for said in of_text((repaired[path], before[path]), after[path])]
         else:
             new = made[path].others - sum((one.others for one in known), Counter[tuple[str, str]]())
             found += [f"{path}: {said}" for said in _loading(known, made[path], {*new})]

@@ -10,7 +10,7 @@ from oracle.new_code.test_loaded_files import Tree
 from selfplay import patches
 from selfplay.oracle.new_code.changed_files import ChangedFiles
 from selfplay.oracle.new_code.judge import _scope
-from selfplay.oracle.new_code.other_files import changed_beside
+from selfplay.oracle.new_code.other_files import MOST_BESIDE, changed_beside
 
 TOUCHED = {"src/space/tool.py"}
 
@@ -28,6 +28,13 @@ def section(path: str, old: str = "x\n", new: str = "y\n") -> patches.FilePatch:
         ("src/pkg/data.json", True),
         ("src/space/table.csv", True),
         ("src/pkg/README.md", False),
+        ("speedups.c", True),
+        ("tools/install.sh", True),
+        ("dev.requirements.txt", True),
+        ("poetry.lock", True),
+        ("notes.txt", False),
+        ("trace.log", False),
+        ("CHANGES", False),
         ("CHANGELOG.rst", False),
         (".github/workflows/test.yml", False),
         ("tox.ini", False),
@@ -79,3 +86,21 @@ def test_the_right_repair_with_another_build_is_weak(lab: Callable[[str], Lab]) 
     grade = here.grade(here.diff(lambda root: write(root, files)))
     assert grade.resolved
     assert grade.weaknesses == ("scope: pyproject.toml is changed, which the bug left as it was",)
+
+
+def test_a_mode_and_a_large_file_are_named() -> None:
+    mode = patches.parse("diff --git a/src/pkg/_cached.py b/src/pkg/_cached.py\nold mode 100644\nnew mode 100755\n")
+    assert list(changed_beside(mode, (), Tree(), ())) == ["the mode of src/pkg/_cached.py is changed"]
+    lines = MOST_BESIDE // 100 + 1
+    head = f"diff --git a/blob b/blob\nnew file mode 100644\n--- /dev/null\n+++ b/blob\n@@ -0,0 +1,{lines} @@\n"
+    large = head + f"+{'x' * 99}\n" * lines
+    assert list(changed_beside(patches.parse(large), (), Tree(), ())) == ["blob is new, and large"]
+
+
+def test_what_was_there_and_is_no_document_matters() -> None:
+    class Had(Tree):
+        def there(self, path: str) -> bool:
+            return path in ("Dockerfile", "NEWS", "data/table.json")
+
+    for path, said in (("Dockerfile", True), ("data/table.json", True), ("NEWS", False), ("data/other.json", False)):
+        assert bool(list(changed_beside([section(path)], (), Had(), ()))) == said
