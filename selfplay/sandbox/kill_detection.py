@@ -48,10 +48,19 @@ def undisturbed(done: Completed, program: str, limit: float) -> Completed:
     return unless_starved(unless_killed(done, program), program, limit)
 
 
+def refuse_want_of_memory(killed_for_memory: bool, over_memory: bool) -> None:
+    """Raises `SandboxLost` if the kernel killed something for want of memory while the sandbox was within its own
+    limit: it is the machine that has too little, which an idle program beside it does not notice."""
+    if killed_for_memory and not over_memory:
+        why = "this machine ran out of memory: the sandbox was within its own limit"
+        raise SandboxLost(why, "Fewer --workers, or more memory for this container.", Cause.OUTSIDE)
+
+
 def believed(start: Callable[[], Completed], backend: Backend, world: World, limits: Limits) -> Completed:
     """The result of a command that `start` runs in a fresh sandbox each time. A kill counts only if it happens every
     time and is one for the sandbox's memory, or idle programs survive; if they do not, raises `SandboxLost`."""
     done = _not_killed_once(start, PAUSES)
+    refuse_want_of_memory(done.was_killed and done.killed_for_memory, done.over_memory)
     if done.was_killed and not done.over_memory:
         refuse_dangerous_place(backend, world, limits, done.seconds)
     return done
@@ -60,6 +69,7 @@ def believed(start: Callable[[], Completed], backend: Backend, world: World, lim
 def believed_here(sandbox: Sandbox, start: Callable[[], Completed], tries: int = len(PAUSES)) -> Completed:
     """Like `believed`, for a command that may be started again in the same sandbox."""
     done = _not_killed_once(start, PAUSES[:tries])
+    refuse_want_of_memory(done.was_killed and done.killed_for_memory, done.over_memory)
     if done.was_killed and not done.over_memory:
         _refuse_dangerous(sandbox, done.seconds)
     return done

@@ -27,16 +27,21 @@ from typing import Any
 
 from selfplay.sandbox.loopback import own_network
 from selfplay.sandbox.mounting import (
+    MNT_DETACH,
+    MS_NODEV,
+    MS_NOSUID,
     MS_REC,
     attach,
     bind,
     call,
     mapped,
     mount,
+    own_devices,
     own_file_system,
     pivot,
     user_namespace,
     user_space,
+    write,
 )
 
 HOST, SHELF, FIXED = "/host", "/shelf", "/fixed"
@@ -44,8 +49,7 @@ WRITABLE = ("upper", "work", "tmp", "shm", "home")
 REQUESTS, ANSWERS, ERRORS, SECCOMP_FD, AGENT_FD = 0, 1, 2, 100, 101
 CLONE_NEWNS, CLONE_NEWCGROUP = 0x20000, 0x2000000
 TERMINALS = "newinstance,ptmxmode=0666,mode=620,max=64"  # of one number that the machine has for all
-MS_NOSUID, MS_NODEV, MS_SLAVE = 0x2, 0x4, 0x80000
-MNT_DETACH = 2
+MS_SLAVE = 0x80000
 PER_USER = {"max_inotify_instances": b"32", "max_inotify_watches": b"8192"}
 """What one sandbox of an ordinary user may use of what the kernel counts for the user."""
 NO_CORE = 1
@@ -76,12 +80,6 @@ def move_into_own_root(system: dict[str, Any]) -> None:
         Path(root + place).mkdir(parents=True, exist_ok=True)
     pivot(root, root + HOST)
     os.chdir("/")
-
-
-def write(path: str, data: bytes) -> None:
-    descriptor = os.open(path, os.O_WRONLY)
-    os.write(descriptor, data)
-    os.close(descriptor)
 
 
 def drop(uid: int, gid: int) -> None:
@@ -150,6 +148,7 @@ def prepare(request: dict[str, Any], space: int | None) -> None:
         own_file_system(place, f"{SHELF}/empty")
     call("umount2", HOST.encode(), MNT_DETACH)
     if request["shared"]:
+        own_devices(f"{SHELF}/dev")
         own_network()
         uid = gid = request["own"] if alone else request["shared"]
         for name in writable:

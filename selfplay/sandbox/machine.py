@@ -100,10 +100,23 @@ def cgroup_version() -> str:
 
 
 def memory_ceilings() -> list[int]:
-    """The memory limits of the control groups around this process, as seen from inside."""
+    """The memory limits of this process's control group and of those around it, as seen from inside."""
     found = []
-    for name in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
-        path = Path(name)
-        if path.exists() and (text := path.read_text().strip()).isdigit():
-            found.append(max(int(text), MIB))
+    for folder in own_groups(Path("/proc/self/cgroup").read_text(), Path("/sys/fs/cgroup")):
+        for path in (folder / "memory.max", folder / "memory.limit_in_bytes"):
+            if path.exists() and (text := path.read_text().strip()).isdigit():
+                found.append(max(int(text), MIB))
+    return found
+
+
+def own_groups(listed: str, root: Path) -> list[Path]:
+    """The folders of the groups that count a process's memory, the outermost first. `listed`: its `/proc/PID/cgroup`;
+    `root`: where they are mounted."""
+    found = []
+    for line in listed.splitlines():
+        number, controllers, path = line.split(":", 2)
+        if number == "0" or "memory" in controllers.split(","):
+            base = root if number == "0" else root / "memory"
+            inner = [] if ".." in path.split("/") else [part for part in path.split("/") if part]
+            found += [base.joinpath(*inner[:depth]) for depth in range(len(inner) + 1)]
     return found

@@ -9,11 +9,14 @@ import fcntl
 import os
 import platform
 import signal
+import stat
 import struct
 from pathlib import Path
 
 CLONE_NEWUSER = 0x10000000
-MS_RDONLY, MS_BIND, MS_REC = 0x1, 0x1000, 0x4000
+MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_BIND, MS_REC = 0x1, 0x2, 0x4, 0x8, 0x1000, 0x4000
+MNT_DETACH = 2
+DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
 AT_FDCWD, AT_EMPTY_PATH, AT_RECURSIVE = -100, 0x1000, 0x8000
 OPEN_TREE_CLONE, MOVE_MOUNT_F_EMPTY_PATH, MOUNT_ATTR_RDONLY, MOUNT_ATTR_IDMAP = 1, 4, 1, 0x100000
 OPEN_TREE, MOVE_MOUNT, MOUNT_SETATTR = 428, 429, 442  # the same on every machine
@@ -32,6 +35,12 @@ def call(name: str, *arguments: object) -> int:
         number = ctypes.get_errno()
         raise OSError(number, f"{name}: {os.strerror(number)}")
     return result
+
+
+def write(path: str, data: bytes) -> None:
+    descriptor = os.open(path, os.O_WRONLY)
+    os.write(descriptor, data)
+    os.close(descriptor)
 
 
 def mount(source: str, target: str, kind: str, flags: int, data: str = "") -> None:
@@ -64,6 +73,21 @@ def own_file_system(place: str, empty: str) -> None:
     empty folder, since an overlay that cannot be written to has two."""
     with contextlib.suppress(OSError):
         mount("own", place, "overlay", MS_RDONLY, f"lowerdir={escaped(place)}:{empty}")
+
+
+def own_devices(place: str) -> None:
+    """Put nodes of this mount namespace's own, made in the new folder `place`, in the place of the host's: locks and
+    watches on its `/dev/null` would be those of every program. Where they may not be made, the host's stay."""
+    os.mkdir(place)
+    mount("devices", place, "tmpfs", MS_NOSUID | MS_NOEXEC, "mode=755,size=4096,nr_inodes=16")
+    try:
+        for name in DEVICES:
+            os.mknod(f"{place}/{name}", stat.S_IFCHR, os.stat(f"/dev/{name}").st_rdev)
+            os.chmod(f"{place}/{name}", 0o666)
+        mount(place, "/dev", "", MS_BIND)
+        read_only("/dev")
+    except OSError:
+        call("umount2", place.encode(), MNT_DETACH)
 
 
 def escaped(path: str) -> str:

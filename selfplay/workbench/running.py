@@ -23,7 +23,13 @@ from selfplay.patches import PatchError, touched_paths
 from selfplay.plain_text import encode
 from selfplay.repository.suites.pytest_suite import failure_messages
 from selfplay.sandbox import Backend, Cause, InsideError, Limits, Mount, Sandbox, SandboxLost, World
-from selfplay.sandbox.kill_detection import PAUSES, ProgramKilled, refuse_dangerous_place, starved
+from selfplay.sandbox.kill_detection import (
+    PAUSES,
+    ProgramKilled,
+    refuse_dangerous_place,
+    refuse_want_of_memory,
+    starved,
+)
 from selfplay.sandbox.owners import scratch
 from selfplay.sandbox.protocol import KILLED
 from selfplay.workbench.applying import DoesNotApply, apply_diffs
@@ -119,6 +125,7 @@ def run_tests(backend: Backend, request: RunRequest) -> Run:
             limits += not doubtful.killed
         if limits == LIMITS:
             return found
+    refuse_want_of_memory(found.killed_for_memory, found.over_memory)
     refuse_dangerous_place(backend, request.world, request.limits, found.seconds)
     return found
 

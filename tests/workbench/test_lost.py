@@ -8,10 +8,10 @@ import pytest
 from killing import Killing, kill_agent, kill_inside, meet_limit, running, stand_still
 
 from selfplay.artifact import Artifact
-from selfplay.sandbox import MIB, Backend, Limits, SandboxLost, World
+from selfplay.sandbox import MIB, Backend, Cause, Limits, SandboxLost, World
 from selfplay.sandbox.kill_detection import PAUSES
 from selfplay.workbench import RunCache, Workbench, applying, parsing
-from selfplay.workbench.running import LIMITS
+from selfplay.workbench.running import LIMITS, Run, RunRequest, _Doubtful, run_tests
 
 PLACES = ["git', 'apply", "test_script.sh", "test_parser.py", "restore"]
 """Where a run can be struck: at a diff, in the script, in the parser, while files are put back."""
@@ -143,3 +143,23 @@ def test_a_process_inside_that_is_killed_once_is_not(backend: Backend, worlds: d
     )
     run = bench.run()
     assert run.failed_at is None and not run.failed and bench.meter.runs == 2
+
+
+@pytest.mark.parametrize("over", [False, True])
+def test_a_kill_for_the_memory_of_the_machine_is_no_verdict(
+    backend: Backend, monkeypatch: pytest.MonkeyPatch, over: bool
+) -> None:
+    """A container of 400 MB around a sandbox of 2 GiB: the test "failed", since idle programs beside it lived."""
+
+    def killed(*_: object) -> Run:
+        raise _Doubtful(Run(killed_for_memory=True, over_memory=over, error="killed"), killed=not over)
+
+    monkeypatch.setattr("selfplay.workbench.running._tried", killed)
+    monkeypatch.setattr("selfplay.workbench.running.PAUSES", (0.0, 0.0, 0.0))
+    request = RunRequest(World(), "true", "", 9.0)
+    if over:
+        assert run_tests(backend, request).error == "killed"
+        return
+    with pytest.raises(SandboxLost, match="this machine ran out of memory") as lost:
+        run_tests(backend, request)
+    assert lost.value.cause is Cause.OUTSIDE
