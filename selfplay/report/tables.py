@@ -13,7 +13,7 @@ from rich.text import Text
 
 from selfplay.artifact import Verdict
 from selfplay.formatting import count, listed, tally
-from selfplay.oracle.grades import Grade
+from selfplay.oracle.grades import Grade, assurance
 from selfplay.oracle.leak_audit.audit import Audit, AuditState
 from selfplay.oracle.reasons import reason_in_words
 from selfplay.plain_text import printable
@@ -121,18 +121,27 @@ def grade_table(title: str, grade: Grade) -> RenderableType:
     said = [safe(f"note: {note}") for note in grade.notes]
     if grade.left_out:
         said.append(safe(f"left out: {listed(f'{path} ({why})' for path, why in grade.left_out)}"))
+    said += [safe(f"assurance: {one}") for one in _assured(grade)]
     why = grade.detail if grade.resolved else f"{reason_in_words(grade.reason)}: {grade.detail}"
     return Group(table, *said, Text.assemble(end, safe(f": {why}{cost}")))
+
+
+def _assured(grade: Grade) -> list[str]:
+    """How sure a grade that passed every layer is, with each reason why it is not."""
+    known = assurance(grade)
+    return [f"{known}: {why}" for why in grade.weaknesses] if grade.weaknesses else [known] if known else []
 
 
 def grades_table(grades: Mapping[str, Grade]) -> RenderableType:
     """A line per bug, and how many are resolved."""
     table = Table(title="Grades", title_justify="left", header_style="bold")
-    for name in ("bug", "grade", "detail"):
+    for name in ("bug", "grade", "assurance", "detail"):
         table.add_column(name, overflow="fold")
     for bug, grade in grades.items():
         reason = reason_in_words(grade.reason)
-        table.add_row(safe(bug), Text(reason, style="green" if grade.resolved else "red"), safe(grade.detail))
+        style = "green" if grade.resolved else "red"
+        why = "; ".join([grade.detail, *grade.weaknesses])
+        table.add_row(safe(bug), Text(reason, style=style), assurance(grade), safe(why))
     resolved = sum(grade.resolved for grade in grades.values())
     return Group(table, safe(f"{resolved} of {len(grades)} resolved"))
 

@@ -35,5 +35,8 @@ def _by_name(given: ast.arguments) -> list[Taken]:
 
 
 def _is_default(default: ast.expr | None, usual: ast.expr | None) -> bool:
-    """Whether a default stands for the usual one; an argument that had to be given may have any."""
-    return usual is None or (default is not None and ast.dump(default) == ast.dump(usual))
+    """Whether a default may stand for the usual one. An argument that had to be given may have any; what is written
+    otherwise (`math.inf`, `float("inf")`) may be the same, and calls without the argument tell."""
+    if usual is None or default is None:
+        return usual is None
+    return not (isinstance(default, ast.Constant) and isinstance(usual, ast.Constant)) or default.value == usual.value

@@ -200,6 +200,7 @@ def test_what_differs_from_the_original(old: str, new: str, said: str) -> None:
         ("b, a", "a, b", False),
         ("a, b", "a, b=1", False),
         ("a, b=2", "a, b=1", False),
+        ("a, b=math.inf", "a, b=float('inf')", True),
         ("a, /", "a", False),
         ("z", "a, /", True),
         ("z, /", "a, /", True),
