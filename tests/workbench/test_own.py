@@ -61,6 +61,6 @@ def test_staging_does_not_start_what_a_build_installed(backend: Backend, tmp_pat
         assert missing_files(sandbox, ["a.py", "b.py"]) == ("b.py",) and len(sums(sandbox, ["a.py"])["a.py"]) == 64
         assert sandbox.run(["/bin/sh", "-c", "mkfifo pipe; ln -s a.py link"], timeout=10).exit_code == 0
         assert {*sums(sandbox, ["a.py", "pipe", "link", "none"])} == {"a.py", "link", ""}  # a pipe is not waited for
-        assert own_programs(backend, sandbox).run(["git", "--version"]).stdout.startswith(b"git version")
+        assert own_programs(backend, sandbox).run("git", ["git", "--version"]).stdout.startswith(b"git version")
         assert sandbox.run(["/bin/sh", "-c", "cat /tmp/stranger; bash"], timeout=10).stdout == b""
         assert sandbox.read_file("/tmp/stranger") == b"bash\n"  # the tests' own path is as it was
