@@ -16,7 +16,7 @@ from typing import Any
 
 from benchmarks.figures import Figure, Sheet, report
 from selfplay.repository.cache import default_cache
-from selfplay.sandbox.errors import SandboxError
+from selfplay.sandbox.errors import InsideError, SandboxError
 from selfplay.sandbox.programs import find_bwrap
 
 COMMANDS = 60
@@ -38,7 +38,7 @@ def sheet() -> Sheet:
     for name in PEERS:
         try:
             figures += of(name, measured(name))
-        except (subprocess.SubprocessError, SandboxError, OSError, ValueError) as error:
+        except (subprocess.SubprocessError, SandboxError, InsideError, OSError, ValueError) as error:
             said = getattr(error, "stderr", None) or str(error)  # a timeout's may be bytes
             text = said.decode(errors="replace") if isinstance(said, bytes) else said
             notes.append(f"{name}: not measured: {text.strip().rpartition(chr(10))[2][:300]}")

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from naive_trees import difference, gives_away, renames, snapshot
 
-from selfplay.sandbox import Backend, SandboxError, World
+from selfplay.sandbox import Backend, InsideError, SandboxError, World
 
 RunTests = Callable[[Path, bytes, float], tuple[bytes, bool]]
 """(tree, script, seconds) -> (standard output, whether it was stopped)"""
@@ -231,7 +231,7 @@ def sandboxed(backend: Backend, world: World, parser_seconds: float = 15) -> tup
             sandbox.write_file("/tmp/test_script.sh", script)
             try:
                 done = sandbox.run(["bash", "/tmp/test_script.sh"], timeout=seconds)
-            except SandboxError:  # the script killed everything around it
+            except (SandboxError, InsideError):  # the script killed everything around it
                 return b"", True
         return done.stdout, done.timed_out or done.truncated
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import pytest
 
-from selfplay.sandbox import MIB, Backend, Cause, SandboxError, SandboxLost, World, open_backend
+from selfplay.sandbox import MIB, Backend, Cause, InsideError, SandboxError, SandboxLost, World, open_backend
 
 from .attacks import SMALL
 from .outside import traces
@@ -74,9 +74,8 @@ def test_a_sandbox_that_is_closed_is_not_lost(backend: Backend) -> None:
 def test_answers_of_a_living_agent_are_no_losses(backend: Backend) -> None:
     with backend.open(World(), SMALL) as sandbox:
         for attempt in (lambda: sandbox.write_file("more", bytes(40 * MIB)), lambda: sandbox.read_file("/proc")):
-            with pytest.raises(SandboxError) as refused:
+            with pytest.raises(InsideError):
                 attempt()
-            assert not isinstance(refused.value, SandboxLost)
 
 
 FILLS = {
