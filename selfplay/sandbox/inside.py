@@ -6,6 +6,7 @@ tmpfs of `Limits.disk_bytes`.
 """
 
 import itertools
+import os
 import re
 from functools import cache
 from pathlib import Path
@@ -19,7 +20,7 @@ from selfplay.sandbox.protocol import SYSTEM_PATH, WORKDIR, Limits, World
 
 HOME = "/home/sandbox"
 ROOTS = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
-BOUND = ("/etc/alternatives", "/etc/ssl/certs", "/etc/pki/tls/certs", "/etc/pki/ca-trust/extracted")
+WHOLE = ("/etc/alternatives", "/etc/ssl/certs", "/etc/pki/tls/certs", "/etc/pki/ca-trust/extracted")
 COPIED = (
     "/etc/ld.so.cache",
     "/etc/localtime",
@@ -68,21 +69,32 @@ def check(world: World) -> None:
 
 def system_part(programs: Programs) -> dict[str, Any]:
     """The parts that the launcher assembles once: path -> host path to bind or to copy, text to write, or link target;
-    empty folders to mount on; and `own`, the folders of which each sandbox has a file system of its own. One in which
+    folders to make first; and `own`, the folders of which each sandbox has a file system of its own. One in which
     this machine has mounted something would lose that."""
     roots = [Path("/", name) for name in ROOTS]
     shown = [Path("/usr"), *(path for path in roots if path.is_dir() and not path.is_symlink())]
     binds = {str(path): str(path) for path in (*shown, Path("/proc"), Path("/dev"))}
-    bound = [name for name in BOUND if Path(name).is_dir()]
-    binds |= {FIXED + name: name for name in bound}
     binds |= {FIXED + place: str(source) for place, source in programs.bwrap_files.items()}
     binds |= {f"{FIXED}/python/{place.name}": str(place) for place in python_folders(programs.python_prefix)}
     copies = {name: str(Path(name).resolve()) for name in COPIED if Path(name).is_file()}
     links = {str(path): str(path.readlink()) for path in roots if path.is_symlink()}
+    folders = [folder for name in WHOLE for folder in copied_folder(Path(name), copies, links)]
     pythons = [name for name in binds if name.startswith(f"{FIXED}/python/")]
-    places = (*map(str, shown), *pythons, *(FIXED + name for name in bound))
-    own = ["/etc", *(place for place in places if not mounted_below(binds[place]))]
-    return {"binds": binds, "copies": copies, "files": FILES, "links": links, "folders": bound, "own": own}
+    own = ["/etc", *(place for place in (*map(str, shown), *pythons) if not mounted_below(binds[place]))]
+    return {"binds": binds, "copies": copies, "files": FILES, "links": links, "folders": folders, "own": own}
+
+
+def copied_folder(folder: Path, copies: dict[str, str], links: dict[str, str]) -> list[str]:
+    """Add all that is in a folder of the host to what is copied and linked; returns it and the folders in it."""
+    found = []
+    for at, folders, names in os.walk(folder):
+        found.append(at)
+        for path in (Path(at, name) for name in (*folders, *names)):
+            if path.is_symlink():
+                links[str(path)] = str(path.readlink())
+            elif path.is_file():
+                copies[str(path)] = str(path)
+    return found
 
 
 def sources(world: World) -> dict[str, str]:
@@ -132,8 +144,6 @@ def command_line(world: World, programs: Programs, settings: str, *, grouped: bo
 
 def read_only_system(programs: Programs) -> list[str]:
     line = ["--perms", "0755", "--dir", "/home", "--ro-bind", "/usr", "/usr", "--ro-bind", "/etc", "/etc"]
-    for name in BOUND:
-        line += ["--ro-bind", FIXED + name, name] if Path(name).is_dir() else []
     for name in ROOTS:
         path = Path("/", name)
         if path.is_symlink():

@@ -68,6 +68,8 @@ def move_into_own_root(system: dict[str, Any]) -> None:
     copies = {place: Path(source).read_bytes() for place, source in system["copies"].items()}
     opened = {place: os.open(source, os.O_PATH | os.O_CLOEXEC) for place, source in system["binds"].items()}
     mount("sandboxes", root, "tmpfs", MS_NOSUID | MS_NODEV, "mode=755")
+    for place in (HOST, SHELF, "/tmp", *system["folders"]):  # bwrap builds its new root on /tmp
+        Path(root + place).mkdir(parents=True, exist_ok=True)
     for place, descriptor in opened.items():
         bind(f"/proc/self/fd/{descriptor}", root + place)
         os.close(descriptor)
@@ -76,8 +78,6 @@ def move_into_own_root(system: dict[str, Any]) -> None:
         Path(root + place).write_bytes(data)
     for place, target in system["links"].items():
         Path(root + place).symlink_to(target)
-    for place in (HOST, SHELF, "/tmp", *system["folders"]):  # bwrap builds its new root on /tmp
-        Path(root + place).mkdir(parents=True, exist_ok=True)
     pivot(root, root + HOST)
     os.chdir("/")
 

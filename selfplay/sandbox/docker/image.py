@@ -137,7 +137,7 @@ def system(engine: Engine, owner: tuple[int, int]) -> Image:
             engine.api.import_image_from_data(data, repository=SYSTEM, tag=name.partition(":")[2])
         identifier = engine.api.inspect_image(name)["Id"]
     python, prefix = find_interpreter()
-    shown = [Path("/usr"), *(Path(place) for place in inside.BOUND), *(Path("/", root) for root in inside.ROOTS)]
+    shown = [Path("/usr"), *(Path(place) for place in inside.WHOLE), *(Path("/", root) for root in inside.ROOTS)]
     mounts = [Mount(path, str(path)) for path in shown if path.is_dir() and not path.is_symlink()]
     mounts += [Mount(place, str(place)) for place in python_folders(prefix)]
     return Image(name, identifier, str(python), ours=True, mounts=tuple(mounts))
