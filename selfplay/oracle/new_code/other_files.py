@@ -2,7 +2,6 @@
 in another form. No input tells what these break, so a grade says that they are changed."""
 
 import posixpath
-import re
 from collections.abc import Collection, Iterator, Sequence
 
 from selfplay.oracle.new_code.loaded_files import is_in_program
@@ -14,7 +13,6 @@ from selfplay.patches.model import SYMLINK_MODE
 _BUILD = frozenset([
     "pyproject.toml", "setup.cfg", "MANIFEST.in", "meson.build", "CMakeLists.txt", "Cargo.toml", "requirements.txt",
 ])  # fmt: skip
-_PINNED = re.compile(r"(?:requirements|constraints)[^/]*\.(?:txt|in|lock)$|\.lock$")
 _DOCUMENTS = (".md", ".rst", ".adoc", ".txt")
 _NAMED = frozenset(["authors", "changelog", "changes", "contributors", "history", "news", "readme", "todo"])
 """Documents without an ending."""
@@ -66,7 +64,8 @@ def _matters(path: str, original: OriginalFiles, beside: Collection[str]) -> boo
     """Whether something may depend on a file: what a build reads, code, what the program has, and every other file that
     was there and is no document."""
     name = posixpath.basename(path)
-    if name in _BUILD or _PINNED.search(name.lower()):
+    pins = any(word in name.lower() for word in ("requirements", "constraints"))
+    if name in _BUILD or name.endswith(".lock") or (pins and name.endswith((".txt", ".in"))):
         return True
     if path.endswith(_DOCUMENTS) or name.lower() in _NAMED:
         return False

@@ -18,9 +18,9 @@ from selfplay.oracle.new_code.changed_files import ChangedFiles
 from selfplay.oracle.new_code.judge import MOST_FILES, marked_code
 from selfplay.oracle.new_code.left_files import WHY
 
-LARGE = "    if amount > 10**9:\n        return []\n"
+LARGE = "    if amount > 10**18:\n        return []\n"
 BRANCH = MONEY.replace("    base, rest = divmod", f"{LARGE}    base, rest = divmod")
-CHOICE = MONEY.replace("(index < rest) for", "(index < rest if amount < 10**9 else 0) for")
+CHOICE = MONEY.replace("(index < rest) for", "(index < rest if amount < 10**18 else 0) for")
 ADDED_UP = """    if parts <= 0:
         raise ValueError(f"cannot share among {parts}")
     out = [amount // parts] * parts
@@ -48,8 +48,8 @@ def coverage(grade: Grade) -> Layer:
 
 
 @pytest.mark.parametrize(("text", "why"), [
-    (BRANCH, "`amount > 10 ** 9` was never true in any test or on any hidden input, and 1 more place"),
-    (CHOICE, "`amount < 10 ** 9` was never false in any test or on any hidden input"),
+    (BRANCH, "`amount > 10 ** 18` was never true in any test or on any hidden input, and 1 more place"),
+    (CHOICE, "`amount < 10 ** 18` was never false in any test or on any hidden input"),
 ], ids=["branch", "choice"])  # fmt: skip
 def test_a_branch_for_inputs_that_nobody_tries_is_weakly_assured(
     lab: Callable[[str], Lab], text: str, why: str
@@ -78,7 +78,10 @@ def test_another_algorithm_that_runs_is_fully_assured(lab: Callable[[str], Lab])
 def test_another_answer_where_nothing_is_specified_is_not_refused(lab: Callable[[str], Lab]) -> None:
     """This repair puts the larger parts of a negative amount elsewhere."""
     grade = graded(lab("python"), {"ledger/money.py": OTHER_REPAIR})
-    assert grade.resolved and {one.partition(":")[0] for one in grade.weaknesses} <= {"differential"}
+    assert grade.resolved and {one.partition(":")[0] for one in grade.weaknesses} <= {
+        "differential",
+        "scope",
+    }  # its documentation is gone
 
 
 @pytest.mark.slow
