@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from selfplay.sandbox.errors import InsideError, SandboxLost
 from selfplay.sandbox.protocol import MIB, WORKDIR, Limits
 
-OF_MACHINE = {errno.ENOMEM, errno.ENFILE, errno.EMFILE}
+OF_NO_FILE = {errno.ENOMEM, errno.ENFILE, errno.EMFILE}
 """What a file cannot be read or written for, whatever is inside. Not EIO, which links into `/proc` may have."""
 SHOWN = 200
 """Characters of a command or a path shown in a message."""
@@ -47,7 +47,7 @@ def not_run(text: str) -> SandboxLost:
 
 def file_error(path: str, number: int, text: str, limits: Limits) -> Exception:
     """The exception for a file that the agent could not read or write."""
-    if number in OF_MACHINE:
+    if number in OF_NO_FILE:
         return SandboxLost(f"{path}: {text}")
     if number == errno.ENOENT:
         return FileNotFoundError(number, text, path)
