@@ -31,7 +31,8 @@ from selfplay.errors import SelfplayError
 from selfplay.formatting import count
 from selfplay.sandbox import Cause, InsideError, MachineError, SandboxError, SandboxLost, World
 from selfplay.sandbox.admission import SandboxPool
-from selfplay.sandbox.retry import LIMITS, LOST_SANDBOXES, RESUMES, pause_after
+from selfplay.sandbox.errors import RESUMES
+from selfplay.sandbox.retry import LIMITS, LOST_SANDBOXES, pause_after
 from selfplay.sandbox.workers import Workers
 
 J = TypeVar("J")

@@ -137,7 +137,7 @@ class BubblewrapBackend:
             "disk_bytes": limits.disk_bytes,
             "files": limits.files,
             "folders": len(world.folders),
-            "alone": inside.alone(world),
+            "overlaid": inside.overlaid(world),
             "argv": argv,
         }
         try:

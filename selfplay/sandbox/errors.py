@@ -1,9 +1,9 @@
 """What fails around a sandbox, one type for each answer to "whose fault is it".
 
 A `SandboxError` says nothing about what ran: there is no sandbox (`MachineError`, `WorldRefused`), or there is none any
-more (`SandboxGone`). The work may be done again. An `InsideError` is no `SandboxError`: the sandbox lives, and what was
-asked of it failed through what is in it, and would again. It is a result, and whoever reads what a stranger left turns
-it into a verdict. `SandboxError` itself is raised nowhere.
+more (`SandboxGone`), or it is in use (`SandboxBusy`). The work may be done again. An `InsideError` is no
+`SandboxError`: the sandbox lives, and what was asked of it failed through what is in it, and would again. It is a
+result, and whoever reads what a stranger left turns it into a verdict. `SandboxError` itself is raised nowhere.
 """
 
 import errno
@@ -14,6 +14,8 @@ from selfplay.errors import SelfplayError
 OF_MACHINE = frozenset({
     errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EAGAIN,
 })  # fmt: skip
+"""What an error of the supervisor's own says that this machine lacks."""
+RESUMES = "The run can be resumed."
 _NOT_ENOUGH = ("start new thread", "start thread", "allocate lock")
 
 
@@ -41,8 +43,8 @@ class Cause(StrEnum):
     """Why a sandbox ended before it was closed.
 
     `LIMIT`: the kernel reports that a limit of this sandbox killed it, or processes of its code could not be killed, so
-    the code inside may be the cause. `OUTSIDE`: its host process (the launcher, the engine) went away. `UNKNOWN`:
-    anything else, such as a signal from outside, or the machine being out of memory.
+    the code inside may be the cause. `OUTSIDE`: its host process (the launcher, the engine) went away, or this
+    machine was seen to kill programs within their limits. `UNKNOWN`: anything else, such as a signal from outside.
     """
 
     LIMIT = "limit"
@@ -71,8 +73,8 @@ class SandboxLost(SandboxGone):
 
 
 class InsideError(SelfplayError):
-    """The sandbox lives; what was asked of it failed through what is in it: a full disk, no such program, a pipe where
-    a file was, an answer that a program of ours cannot have given."""
+    """The sandbox lives; what was asked of it failed through what is in it: a full disk, a pipe where a file was, an
+    answer that a program of ours cannot have given."""
 
 
 def as_lost(error: Exception, what: str) -> SandboxError | None:
@@ -84,5 +86,5 @@ def as_lost(error: Exception, what: str) -> SandboxError | None:
         return SandboxLost(said)
     threads = isinstance(error, RuntimeError) and any(words in str(error) for words in _NOT_ENOUGH)
     if threads or (isinstance(error, OSError) and error.errno in OF_MACHINE):
-        return MachineError(said, "The run can be resumed.")
+        return MachineError(said, RESUMES)
     return None

@@ -69,7 +69,7 @@ def check(world: World) -> None:
 
 def system_part(programs: Programs) -> dict[str, Any]:
     """The parts that the launcher assembles once: path -> host path to bind or to copy, text to write, or link target;
-    folders to make first; and `own`, the folders of which each sandbox has a file system of its own. One in which
+    folders to make first; and `overlaid`, the folders of which each sandbox has a file system of its own. One in which
     this machine has mounted something would lose that."""
     roots = [Path("/", name) for name in ROOTS]
     shown = [Path("/usr"), *(path for path in roots if path.is_dir() and not path.is_symlink())]
@@ -81,7 +81,7 @@ def system_part(programs: Programs) -> dict[str, Any]:
     folders = [folder for name in WHOLE for folder in copied_folder(Path(name), copies, links)]
     pythons = [name for name in binds if name.startswith(f"{FIXED}/python/")]
     own = ["/etc", *(place for place in (*map(str, shown), *pythons) if not mounted_below(binds[place]))]
-    return {"binds": binds, "copies": copies, "files": FILES, "links": links, "folders": folders, "own": own}
+    return {"binds": binds, "copies": copies, "files": FILES, "links": links, "folders": folders, "overlaid": own}
 
 
 def copied_folder(folder: Path, copies: dict[str, str], links: dict[str, str]) -> list[str]:
@@ -104,7 +104,7 @@ def sources(world: World) -> dict[str, str]:
     return {name: str(path.resolve()) for name, path in paths.items()}
 
 
-def alone(world: World) -> list[str]:
+def overlaid(world: World) -> list[str]:
     """The places on the shelf of the folders of which the sandbox has a file system of its own."""
     return [f"{SHELF}/mount.{i}" for i, mount in enumerate(world.mounts) if mount.own]
 

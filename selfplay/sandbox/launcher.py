@@ -6,7 +6,8 @@ forking a supervisor with threads is neither. And it prepares mounts that the ho
 - as root, every source is bind-mounted at a plain name *before* the uid is dropped, so that trees, environments and
   interpreters under a 0700 home are still found after it (bwrap resolves paths, even of `--ro-bind-fd`, as the caller);
 - the writable layer lies on a tmpfs with a size, which `--tmp-overlay` cannot give;
-- the system part (`/usr`, a small `/etc`) is put together once: bwrap reads all mounts for every bind.
+- the system part (`/usr`, a small `/etc`) is put together once: bwrap reads all mounts for every bind;
+- each sandbox gets overlays and devices of its own, since the kernel keeps locks and watches with a file.
 
 The process moves into its own root: the system part at its usual paths, the host at HOST (unmounted in each child
 before bwrap starts), and SHELF, one sized tmpfs per sandbox with its sources and its writable folders.
@@ -144,7 +145,7 @@ def prepare(request: dict[str, Any], space: int | None) -> None:
     mount("pts", f"{SHELF}/pts", "devpts", MS_NOSUID, TERMINALS)
     sources = {name: HOST + source for name, source in request["sources"].items()}
     alone = show(sources, request["shared"], space)
-    for place in request["alone"]:
+    for place in request["overlaid"]:
         own_file_system(place, f"{SHELF}/empty")
     call("umount2", HOST.encode(), MNT_DETACH)
     if request["shared"]:
@@ -238,7 +239,7 @@ def main() -> None:
         request, descriptors = receive(requests)
         if not request:
             return
-        request["alone"] += system["own"]
+        request["overlaid"] += system["overlaid"]
         start(request, descriptors, seccomp, agent, spaces)
         for descriptor in descriptors:
             os.close(descriptor)

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from selfplay.errors import SelfplayError
 from selfplay.formatting import count
-from selfplay.sandbox.errors import Cause, SandboxLost
+from selfplay.sandbox.errors import RESUMES, Cause, SandboxLost
 
 T = TypeVar("T")
 LOST_SANDBOXES = 8
@@ -16,7 +16,6 @@ LIMITS = 2
 """How often a job may hit a limit of its sandbox."""
 PAUSE, LONGEST_PAUSE = 0.5, 30.0
 """Seconds: the pause after the second loss in a row, doubled each time, and the longest one."""
-RESUMES = "The run can be resumed."
 
 
 class StillLost(SelfplayError):

@@ -99,7 +99,7 @@ def test_a_command_that_the_agent_cannot_start_is_nobodys_fault(sandbox: Sandbox
 
 
 def test_a_link_to_memory_is_its_makers_fault(sandbox: Sandbox) -> None:
-    """Else an episode that hands in such a file would be played again and again, and count for nothing."""
+    """An episode that hands in such a link has failed; it is not played again."""
     sandbox.run("ln -s /proc/self/mem script.sh", timeout=9)
     with pytest.raises(InsideError, match=r"Permission denied|Input/output error"):
         sandbox.read_file("script.sh")

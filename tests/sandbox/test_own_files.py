@@ -99,7 +99,7 @@ def test_doctor_says_whose_files_they_are(monkeypatch: pytest.MonkeyPatch) -> No
     assert open_backend("bubblewrap").enforcement()["files"].startswith("file systems of its own")
     real = inside.system_part
     for own in ([], ["/proc", "/no/such/folder"]):  # an overlay of neither can be made
-        monkeypatch.setattr(inside, "system_part", lambda programs, own=own: {**real(programs), "own": own})
+        monkeypatch.setattr(inside, "system_part", lambda programs, own=own: {**real(programs), "overlaid": own})
         with closing(BubblewrapBackend()) as backend:
             with backend.open(World(), SMALL) as sandbox:
                 assert backend.broken_outside(sandbox, SMALL) == ""
@@ -111,7 +111,7 @@ def test_a_folder_in_which_something_is_mounted_keeps_it(monkeypatch: pytest.Mon
     monkeypatch.setattr(inside, "mounted_below", lambda folder: ("/usr/local",) if folder == "/usr" else ())
     with closing(BubblewrapBackend()) as backend:
         part = inside.system_part(backend.programs)
-    assert "/usr" in part["binds"] and "/usr" not in part["own"]
+    assert "/usr" in part["binds"] and "/usr" not in part["overlaid"]
 
 
 @by_root

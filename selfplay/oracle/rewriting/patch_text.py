@@ -21,35 +21,30 @@ def of_text(known: Sequence[str], now: str) -> Iterator[str]:
         yield f"it has a letter that is not seen (U+{ord(letter):04X})"
     if "\r\n" in now and not any("\r\n" in one for one in known):
         yield "its line ends are others"
-    names = [_names(one) for one in (now, *known)]
+    trees = [parsed(one) for one in (now, *known)]
+    names = [_names(one) for one in trees]
     for name in sorted(names[0].difference(*names[1:])):
         if not name.isascii():
             yield f"the name `{name}` has letters that look like others"
-    yield from _gone(known, now)
-
-
-def _gone(known: Sequence[str], now: str) -> Iterator[str]:
-    """Comments and documentation that every known program has."""
     comments = [Counter(one.strip() for one in _COMMENT.findall(text)) for text in (now, *known)]
     lost = (comments[1] & comments[-1]) - comments[0]
     if lost.total() > MOST_COMMENTS:
         yield f"{lost.total()} comments are gone, which the bug left as they were"
-    told = [_documented(one) for one in (now, *known)]
+    told = [_documented(one) for one in trees]
     for name in told[1].keys() & told[-1].keys() & told[0].keys():
         if not told[0][name] and told[1][name] and told[-1][name]:
             yield f"the documentation of `{name or 'the module'}` is gone, which the bug left as it was"
 
 
-def _names(text: str) -> set[str]:
+def _names(tree: ast.Module | None) -> set[str]:
     """The names that a file binds or reads."""
-    tree = parsed(text)
     nodes = ast.walk(tree) if tree is not None else ()
     return {str(getattr(one, "id", None) or getattr(one, "name", None) or getattr(one, "arg", "")) for one in nodes}
 
 
-def _documented(text: str) -> dict[str, bool]:
+def _documented(tree: ast.Module | None) -> dict[str, bool]:
     """The module, each function and each class, by its path of names: whether it has documentation."""
-    tree, found = parsed(text), dict[str, bool]()
+    found = dict[str, bool]()
     left: list[tuple[str, ast.AST]] = [("", tree)] if tree is not None else []
     while left:
         around, node = left.pop()
