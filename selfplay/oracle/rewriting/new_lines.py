@@ -64,14 +64,22 @@ def fresh_lines(written: str, known: KnownLines) -> set[int]:
 
 def _where_known(lines: Sequence[Line], orders: Sequence[Sequence[Line]], functions: Set[str]) -> set[int]:
     """The numbers of the lines of these functions that stand where a known file has them."""
-    there = set[int]()
-    for around in functions:
-        own = [(number, line) for number, (place, line) in enumerate(lines, 1) if place == around]
-        for order in orders:
-            theirs = [line for place, line in order if place == around]
-            for kind, start, end, *_ in opcodes([line for _, line in own], theirs):
-                there |= {number for number, _ in own[start:end]} if kind == "equal" else set()
+    there, own = set[int](), _by_function(lines, functions)
+    for order in orders:
+        for around, theirs in _by_function(order, functions).items():
+            numbers = list(own[around])
+            for kind, start, end, *_ in opcodes([*own[around].values()], [*theirs.values()]):
+                there.update(numbers[start:end] if kind == "equal" else ())
     return there
+
+
+def _by_function(lines: Sequence[Line], functions: Set[str]) -> dict[str, dict[int, str]]:
+    """The lines of each of these functions, by their numbers."""
+    found = dict[str, dict[int, str]]()
+    for number, (around, line) in enumerate(lines, 1):
+        if around in functions:
+            found.setdefault(around, {})[number] = line
+    return found
 
 
 def _lines(written: str) -> list[Line]:

@@ -1,8 +1,10 @@
 """Which lines of a file are new."""
 
+import time
+
 import pytest
 
-from selfplay.oracle.rewriting.new_lines import KnownLines, fresh_lines, lines_of, ordered_lines
+from selfplay.oracle.rewriting.new_lines import KnownLines, _where_known, fresh_lines, lines_of, ordered_lines
 
 ORIGINAL = "def f(x):\n    y = []\n    if x:\n        y = []\n    return y"
 
@@ -40,3 +42,11 @@ def test_many_equal_lines_take_bounded_time() -> None:
     one = "def f(x):\n" + "    a()\n    b()\n" * 3000 + "    return x"
     other = "def f(x):\n" + "    b()\n    a()\n" * 3002 + "    return x"
     assert len(fresh(other, one)) == 4
+
+
+def test_many_functions_take_linear_time() -> None:
+    """All lines of all files were gone through once for each function: 1.2 thousand million steps here."""
+    one = [(f".f{number}", line) for number in range(20_000) for line in ("a()", "b()", "c()")]
+    began = time.thread_time()
+    assert len(_where_known(one, [one], {around for around, _ in one})) == len(one)
+    assert time.thread_time() - began < 5
