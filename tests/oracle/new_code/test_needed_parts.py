@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from exploits.conftest import lab as lab
 from exploits.projects import MONEY, Lab
-from oracle.new_code.test_judge import SAME, graded, layer
+from oracle.new_code.test_judge import graded, layer
 
 from selfplay.oracle.behaviour.call_runner import Additions, Called
 from selfplay.oracle.layers import Layer
@@ -61,9 +61,17 @@ def test_a_part_that_changes_no_answer_is_weakly_assured(lab: Callable[[str], La
     assert layer(grade, "parts").reason.startswith(f"no hidden input and no test tells {said}")
 
 
+WHOLE_AND_PARTS = MONEY.replace("parts < 1", "1 > parts").replace(
+    "    base, rest = divmod(amount, parts)\n    return [base + (index < rest) for index in range(parts)]\n",
+    "    base = amount // parts\n    rest, out = amount % parts, []\n    for index in range(parts):\n"
+    "        out.append(base + (index < rest))\n    return out\n",
+)
+
+
 @pytest.mark.slow
 def test_a_repair_of_another_form_needs_all_its_parts(lab: Callable[[str], Lab]) -> None:
-    grade = graded(lab("python"), {"ledger/money.py": SAME})
+    """It answers a fraction as the original does, too: one that does not is weak whenever a fraction is drawn."""
+    grade = graded(lab("python"), {"ledger/money.py": WHOLE_AND_PARTS})
     assert grade.resolved and not grade.weaknesses, grade
     assert layer(grade, "parts").runs == 2  # its own parts, and those of the original that it lacks
 
