@@ -223,7 +223,7 @@ def send(data: bytes) -> None:
 
 
 def main() -> None:
-    place, settings, state = sys.argv
+    place, settings, state = sys.argv[-3:]
     processes, file_bytes, data_bytes, idle, groups, descriptors = SETTINGS.unpack(bytes.fromhex(settings))
     kept = (REQUESTS, ANSWERS)
     if idle:  # under bubblewrap: the descriptor of its program, then those of the commands' groups

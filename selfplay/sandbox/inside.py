@@ -44,6 +44,8 @@ PRESSURE = "/proc/pressure"
 with thousands of them take a minute to end, whatever kills them."""
 LOCKS = "/proc/locks"
 """Lists the whole machine's, and while it is read no file lock goes on anywhere."""
+READER = "import marshal, sys; exec(marshal.loads(open(sys.argv[1], 'rb').read()[16:]))"
+"""Runs the agent's program, a `.pyc`; an interpreter that is given a file first looks whether it is an archive."""
 NAMESPACES = ("--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts")
 HARDENING = (
     *("--disable-userns", "--die-with-parent", "--new-session", "--clearenv", "--as-pid-1", "--cap-drop", "ALL"),
@@ -138,7 +140,7 @@ def command_line(world: World, programs: Programs, settings: str, *, grouped: bo
     for i, mount in enumerate(world.mounts):
         line += ["--ro-bind", f"{SHELF}/mount.{i}", mount.target]
     line += ["--remount-ro", "/", "--chdir", WORKDIR, "--seccomp", str(SECCOMP_FD), "--"]
-    line += [str(programs.python), "-I", "-S", "-B", f"/proc/self/fd/{AGENT_FD}"]
+    line += [str(programs.python), "-I", "-S", "-B", "-c", READER, f"/proc/self/fd/{AGENT_FD}"]
     return [*line, settings, messages.FRESH]
 
 
@@ -157,8 +159,8 @@ def read_only_system(programs: Programs) -> list[str]:
         if Path(place).is_dir():
             line += ["--size", "4096", "--tmpfs", place, "--remount-ro", place]
     if Path(LOCKS).exists():
-        line += ["--ro-bind", "/dev/null", LOCKS]
-    return [*line, "--dev", "/dev"]
+        line += ["--ro-bind", f"{SHELF}/dev/null", LOCKS]
+    return line
 
 
 @cache
@@ -171,10 +173,9 @@ def mounted_below(folder: str) -> tuple[str, ...]:
 
 
 def writable() -> list[str]:
-    """Every writable folder except the tree, all on the sized tmpfs, and the sandbox's terminals."""
-    places = {"shm": "/dev/shm", "tmp": "/tmp", "home": HOME}
-    line = [word for name, place in places.items() for word in ("--bind", f"{SHELF}/{name}", place)]
-    return [*line, "--dev-bind", f"{SHELF}/pts", "/dev/pts", "--remount-ro", "/dev"]
+    """Every writable folder except the tree, all on the sized tmpfs; `/dev` holds one, and the sandbox's terminals."""
+    line = ["--dev-bind", f"{SHELF}/dev", "/dev"]
+    return [*line, "--bind", f"{SHELF}/tmp", "/tmp", "--bind", f"{SHELF}/home", HOME]
 
 
 def tree(layers: int) -> list[str]:

@@ -49,7 +49,6 @@ HOST, SHELF, FIXED = "/host", "/shelf", "/fixed"
 WRITABLE = ("upper", "work", "tmp", "shm", "home")
 REQUESTS, ANSWERS, ERRORS, SECCOMP_FD, AGENT_FD = 0, 1, 2, 100, 101
 CLONE_NEWNS, CLONE_NEWCGROUP = 0x20000, 0x2000000
-TERMINALS = "newinstance,ptmxmode=0666,mode=620,max=64"  # of one number that the machine has for all
 MS_SLAVE = 0x80000
 PER_USER = {"max_inotify_instances": b"32", "max_inotify_watches": b"8192"}
 """What one sandbox of an ordinary user may use of what the kernel counts for the user."""
@@ -140,16 +139,14 @@ def prepare(request: dict[str, Any], space: int | None) -> None:
         os.mkdir(f"{SHELF}/{name}")
     for name in ("tmp", "shm"):
         os.chmod(f"{SHELF}/{name}", 0o1777)
-    os.mkdir(f"{SHELF}/pts")
     os.mkdir(f"{SHELF}/empty")
-    mount("pts", f"{SHELF}/pts", "devpts", MS_NOSUID, TERMINALS)
+    own_devices(f"{SHELF}/dev", f"{SHELF}/shm")
     sources = {name: HOST + source for name, source in request["sources"].items()}
     alone = show(sources, request["shared"], space)
     for place in request["overlaid"]:
         own_file_system(place, f"{SHELF}/empty")
     call("umount2", HOST.encode(), MNT_DETACH)
     if request["shared"]:
-        own_devices(f"{SHELF}/dev")
         own_network()
         uid = gid = request["own"] if alone else request["shared"]
         for name in writable:

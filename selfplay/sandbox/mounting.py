@@ -14,9 +14,11 @@ import struct
 from pathlib import Path
 
 CLONE_NEWUSER = 0x10000000
-MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_BIND, MS_REC = 0x1, 0x2, 0x4, 0x8, 0x1000, 0x4000
+MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REMOUNT, MS_BIND, MS_REC = 0x1, 0x2, 0x4, 0x8, 0x20, 0x1000, 0x4000
 MNT_DETACH = 2
 DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
+STREAMS = {"fd": "", "stdin": "/0", "stdout": "/1", "stderr": "/2"}
+TERMINALS = "newinstance,ptmxmode=0666,mode=620,max=64"  # of one number that the machine has for all
 AT_FDCWD, AT_EMPTY_PATH, AT_RECURSIVE = -100, 0x1000, 0x8000
 OPEN_TREE_CLONE, MOVE_MOUNT_F_EMPTY_PATH, MOUNT_ATTR_RDONLY, MOUNT_ATTR_IDMAP = 1, 4, 1, 0x100000
 OPEN_TREE, MOVE_MOUNT, MOUNT_SETATTR = 428, 429, 442  # the same on every machine
@@ -75,19 +77,33 @@ def own_file_system(place: str, empty: str) -> None:
         mount("own", place, "overlay", MS_RDONLY, f"lowerdir={escaped(place)}:{empty}")
 
 
-def own_devices(place: str) -> None:
-    """Put nodes of this mount namespace's own, made in the new folder `place`, in the place of the host's: locks and
-    watches on its `/dev/null` would be those of every program. Where they may not be made, the host's stay."""
+def own_devices(place: str, memory: str) -> None:
+    """Make a whole `/dev` in the new folder `place`: devices, terminals of its own, and the folder `memory` as shared
+    memory. bwrap makes one by a bind for each device, and reads all mounts after each."""
     os.mkdir(place)
-    mount("devices", place, "tmpfs", MS_NOSUID | MS_NOEXEC, "mode=755,size=4096,nr_inodes=16")
+    mount("devices", place, "tmpfs", MS_NOSUID | MS_NOEXEC, "mode=755,size=4096,nr_inodes=32")
+    for name in DEVICES:
+        own_device(f"/dev/{name}", f"{place}/{name}")
+    for name, number in STREAMS.items():
+        os.symlink(f"/proc/self/fd{number}", f"{place}/{name}")
+    os.symlink("pts/ptmx", f"{place}/ptmx")
+    for name in ("pts", "shm"):
+        os.mkdir(f"{place}/{name}")
+    mount(
+        "devices", place, "", MS_NOSUID | MS_NOEXEC | MS_BIND | MS_REMOUNT | MS_RDONLY
+    )  # bwrap would take devices away
+    mount("terminals", f"{place}/pts", "devpts", MS_NOSUID | MS_NOEXEC, TERMINALS)
+    mount(memory, f"{place}/shm", "", MS_BIND)
+
+
+def own_device(device: str, place: str) -> None:
+    """A node of this mount namespace's own: locks and watches on the host's `/dev/null` are those of every program.
+    Where it may not be made, the host's is shown, which nobody can lock away from root alone."""
     try:
-        for name in DEVICES:
-            os.mknod(f"{place}/{name}", stat.S_IFCHR, os.stat(f"/dev/{name}").st_rdev)
-            os.chmod(f"{place}/{name}", 0o666)
-        mount(place, "/dev", "", MS_BIND)
-        read_only("/dev")
-    except OSError:
-        call("umount2", place.encode(), MNT_DETACH)
+        os.mknod(place, stat.S_IFCHR, os.stat(device).st_rdev)
+        os.chmod(place, 0o666)
+    except PermissionError:
+        bind(device, place)
 
 
 def escaped(path: str) -> str:
