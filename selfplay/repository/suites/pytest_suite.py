@@ -38,7 +38,7 @@ _ADDRESS = re.compile(r"0x[0-9a-fA-F]{6,}")
 _RECORD = re.compile(rb"SELFPLAY (\{[^\n]*)")
 _NUMBER = re.compile(r"[0-9]{1,9}")
 _END = re.compile(rb"SELFPLAY-END exit=(\d{1,3})")
-_OPTIONS = ("--continue-on-collection-errors", "--maxfail=0", "-q", "--no-header", "--tb=short", "--color=no")
+_OPTIONS = ("--continue-on-collection-errors", "--maxfail=0", "-q", "--no-header", "--tb=native", "--color=no")
 
 
 @dataclass(frozen=True, slots=True)

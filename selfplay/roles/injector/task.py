@@ -15,7 +15,7 @@ SUBMISSION = "/tmp/artifact"
 class InjectorTask:
     """The task of one episode. `number` counts the episodes of a run; with `seed` it fixes every random choice.
 
-    `commits`: how far back the history strategy looks. `seconds`: time limit of a test script. `seed_location`: the
+    `turn`: how many earlier episodes had this strategy; scripts spread their bugs by it. `commits`: how far back the history strategy looks. `seconds`: time limit of a test script. `seed_location`: the
     file where a model begins, so that bugs differ; scripts spread their bugs themselves.
     """
 
@@ -29,3 +29,4 @@ class InjectorTask:
     commits: int = 200
     seconds: float = 90.0
     seed_location: str | None = None
+    turn: int = 0

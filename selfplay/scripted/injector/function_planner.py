@@ -17,7 +17,7 @@ from selfplay.scripted.injector.planner import MOST_TESTS, Planner
 from selfplay.scripted.injector.removal import compose, removal_cuts
 from selfplay.scripted.injector.special_cases import RARE, SIZES, special, together
 from selfplay.scripted.injector.survey import Survey, Target
-from selfplay.scripted.injector.target_order import in_turns, rotated, wanted_lines
+from selfplay.scripted.injector.target_order import in_turns, spread, wanted_lines
 from selfplay.scripted.injector.tidy import tidied
 from selfplay.scripted.policy import Script
 
@@ -59,7 +59,9 @@ class FunctionPlanner(Planner):
 
     def __init__(self, task: InjectorTask, survey: Survey, rng: random.Random) -> None:
         super().__init__(task, survey, rng)
-        self.targets = in_turns(survey.targets, task.seed, lambda target: len(target.tests) > MOST_TESTS)
+        places = in_turns(survey.targets, task.seed)
+        parts = [[place for place in places if (len(place.tests) > MOST_TESTS) is many] for many in (False, True)]
+        self.targets = [target for part in parts for target in spread(part, task.turn)]
         self.tried: set[Target] = set()
         self.parsed = 0
         self.special = task.strategy != "direct"
@@ -84,7 +86,7 @@ class FunctionPlanner(Planner):
         changes: list[PlantedChange] = []
         small: list[tuple[Target, Sequence[Cut]]] = []
         self.parsed = 0
-        for target in rotated(self.targets, self.task.number):
+        for target in self.targets:
             enough = len(changes) == self.task.min_changed_files or len(small) == MOST_SMALL
             if enough or self.parsed > MOST_PARSED:
                 break

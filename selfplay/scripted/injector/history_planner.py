@@ -10,7 +10,7 @@ from selfplay.scripted.injector.git_log import past_change, past_pairs
 from selfplay.scripted.injector.history import Revert, carry, keep_defined, reverted_change, reverts
 from selfplay.scripted.injector.planner import MOST_TESTS, Planner
 from selfplay.scripted.injector.survey import Survey
-from selfplay.scripted.injector.target_order import rotated, wanted_lines
+from selfplay.scripted.injector.target_order import spread, wanted_lines
 from selfplay.scripted.injector.tidy import tidied
 from selfplay.scripted.policy import Script
 
@@ -34,7 +34,7 @@ class HistoryPlanner(Planner):
         if self.past is None:
             code = {target.path for target in self.survey.targets}
             self.past = yield from past_pairs(self.task.commits, code, self.task.seed)
-        order = [pair for pair in rotated(self.past, self.task.number) if pair not in self.tried]
+        order = [pair for pair in spread(self.past, self.task.turn) if pair not in self.tried]
         changes: list[PlantedChange] = []
         for commit, path in order[: PAIRS * self.task.min_changed_files]:
             if any(path == made.path for made in changes):

@@ -8,7 +8,7 @@ from selfplay.scripted.edits.cuts import Cut, PlantedChange, apply_cuts
 from selfplay.scripted.injector.git_log import past_change, past_pairs
 from selfplay.scripted.injector.history import Revert, carry, reverts
 from selfplay.scripted.injector.sources import Sources
-from selfplay.scripted.injector.target_order import rotated, wanted_lines
+from selfplay.scripted.injector.target_order import spread, wanted_lines
 from selfplay.scripted.policy import Script, Stuck
 from selfplay.scripted.tree_sitter.edits import made_of
 from selfplay.syntax.grammar import suffixes
@@ -36,7 +36,7 @@ class PastPlanner:
             self.past = yield from past_pairs(self.task.commits, code, self.task.seed, endings, "--min-parents=1")
             if not self.past:
                 raise Stuck(NO_PAST)
-        order = [pair for pair in rotated(self.past, self.task.number) if pair not in self.tried]
+        order = [pair for pair in spread(self.past, self.task.turn) if pair not in self.tried]
         for commit, path in order[:PAIRS]:
             self.tried.add((commit, path))
             change = yield from self._change(commit, path)

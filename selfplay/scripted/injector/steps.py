@@ -44,7 +44,7 @@ def run_tests(suite: Suite, ids: Sequence[str], test_seconds: float, most: int) 
     """
     files = dict.fromkeys(pytest_suite.file_of(test) for test in ids)
     # Explaining failures takes longer than failing.
-    options = ("-p", PROBE, "--assert=plain", f"--maxfail={most + 1}", *suite.options)
+    options = ("-p", PROBE, "--assert=plain", "--tb=no", f"--maxfail={most + 1}", *suite.options)
     script = pytest_suite.render_script(files, only=ids, options=options, test_seconds=test_seconds, patience=PATIENCE)
     yield from create("/tmp/look.sh", script)
     done = yield from bash(

@@ -8,7 +8,7 @@ from selfplay.scripted.edits.cuts import Cut, PlantedChange
 from selfplay.scripted.injector.removal import compose
 from selfplay.scripted.injector.sources import SourcePlace, Sources
 from selfplay.scripted.injector.special_cases import RARE, SIZES, together
-from selfplay.scripted.injector.target_order import in_turns, rotated, wanted_lines
+from selfplay.scripted.injector.target_order import in_turns, spread, wanted_lines
 from selfplay.scripted.policy import Script
 from selfplay.scripted.tree_sitter.edits import made
 from selfplay.scripted.tree_sitter.mutations import mutation_cuts
@@ -36,7 +36,7 @@ class TreePlanner:
         self.task, self.sources, self.rng = task, sources, rng
         places = in_turns(sources.places, task.seed)
         parts = [[place for place in places if place.named is named] for named in (True, False)]
-        order = [place for part in parts for place in rotated(part, task.number)]
+        order = [place for part in parts for place in spread(part, task.turn)]
         self.waiting = [(place, round < ROUNDS - 1) for round in range(ROUNDS) for place in order]
         self.least = rng.randint(*LEAST)
         self.small: list[PlantedChange] = []
