@@ -132,7 +132,7 @@ def command_line(world: World, programs: Programs, settings: str, *, grouped: bo
     """
     line = [FIXED + programs.bwrap_inside, *NAMESPACES, *HARDENING]
     line += [] if grouped else ["--unshare-cgroup-try"]
-    line += read_only_system(programs)
+    line += read_only_system(programs.python_prefix)
     line += writable()
     line += tree(len(world.tree))
     for i, place in enumerate(world.folders):
@@ -144,7 +144,9 @@ def command_line(world: World, programs: Programs, settings: str, *, grouped: bo
     return [*line, settings, messages.FRESH]
 
 
-def read_only_system(programs: Programs) -> list[str]:
+@cache
+def read_only_system(python_prefix: Path | None) -> tuple[str, ...]:
+    """The part that is the same for all sandboxes of this process."""
     line = ["--perms", "0755", "--dir", "/home", "--ro-bind", "/usr", "/usr", "--ro-bind", "/etc", "/etc"]
     for name in ROOTS:
         path = Path("/", name)
@@ -152,7 +154,7 @@ def read_only_system(programs: Programs) -> list[str]:
             line += ["--symlink", str(path.readlink()), str(path)]
         elif path.is_dir():
             line += ["--ro-bind", str(path), str(path)]
-    for place in python_folders(programs.python_prefix):
+    for place in python_folders(python_prefix):
         line += ["--ro-bind", f"{FIXED}/python/{place.name}", str(place)]
     line += ["--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys"]
     for place in (PRESSURE, *mounted_below("/proc/sys")):
@@ -160,7 +162,7 @@ def read_only_system(programs: Programs) -> list[str]:
             line += ["--size", "4096", "--tmpfs", place, "--remount-ro", place]
     if Path(LOCKS).exists():
         line += ["--ro-bind", f"{SHELF}/dev/null", LOCKS]
-    return line
+    return tuple(line)
 
 
 @cache

@@ -15,8 +15,9 @@ SUBMISSION = "/tmp/artifact"
 class InjectorTask:
     """The task of one episode. `number` counts the episodes of a run; with `seed` it fixes every random choice.
 
-    `turn`: how many earlier episodes had this strategy; scripts spread their bugs by it. `commits`: how far back the history strategy looks. `seconds`: time limit of a test script. `seed_location`: the
-    file where a model begins, so that bugs differ; scripts spread their bugs themselves.
+    `commits`: how far back the history strategy looks. `seconds`: time limit of a test script. `seed_location`: the
+    file where a model begins, so that bugs differ; scripts spread their bugs by `turn`: how many earlier episodes had
+    this strategy.
     """
 
     strategy: Strategy
