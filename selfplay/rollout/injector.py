@@ -124,7 +124,7 @@ def injector_task(run: InjectorRun, number: int) -> InjectorTask:
         min_failing_tests=thresholds.min_failing_tests,
         seconds=thresholds.seconds,
         seed_location=seed_location(run.origin.prepared.tree, seed, prompt),
-        turn=prompt // len(strategies_of(run.strategy)),
+        turn=prompt // len(strategies_of(run.strategy)) * run.group + number % run.group,
     )
 
 

@@ -48,6 +48,14 @@ def test_a_group_is_a_prompt(tree: Path) -> None:
         assert len({group for group, _ in pairs}) == len({prompt for _, prompt in pairs}) == len(pairs)
 
 
+@pytest.mark.parametrize("size", [1, 3])
+def test_the_turns_of_a_strategy_are_counted(tree: Path, size: int) -> None:
+    """By them the scripts spread their bugs: those of one strategy have each turn once."""
+    tasks = [injector_task(run_of(tree, size), number) for number in range(12 * size)]
+    for strategy in ("removal", "history"):
+        assert [task.turn for task in tasks if task.strategy == strategy] == list(range(6 * size))
+
+
 def test_without_groups_every_episode_has_a_location_of_its_own(tree: Path) -> None:
     run = run_of(tree, 1)
     assert len({injector_task(run, number).seed_location for number in range(5)}) == 5

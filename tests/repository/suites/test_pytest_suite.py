@@ -91,6 +91,14 @@ def test_outcomes_and_odd_ids(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_a_log_says_where_a_test_failed_and_of_what(tmp_path: Path) -> None:
+    """As Python tells it: pytest's own way reads and colours the source for each, a tenth of a small suite's time."""
+    write(tmp_path, {"test_a.py": "def double(x): return x + x + 1\n\ndef test_a():\n    assert double(2) == 4\n"})
+    log = run(tmp_path, render_script(["test_a.py"])).decode()
+    assert 'test_a.py", line 4, in test_a' in log and "AssertionError: assert 5 == 4" in log
+    assert "where 5 = double(2)" in log
+
+
 def test_every_id_can_be_excluded_or_run_alone(tmp_path: Path) -> None:
     write(tmp_path, {"test_odd.py": ODD})
     everything = parsed(run(tmp_path, render_script(["test_odd.py"])))
