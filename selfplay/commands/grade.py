@@ -9,16 +9,17 @@ from selfplay.commands.handed_in import handed_in
 from selfplay.curriculum.calibrations import calibration_of
 from selfplay.curriculum.stored_bugs import oracle_of, prepared_for, read_bug, task_of
 from selfplay.oracle.assurance import Weak
-from selfplay.oracle.errors import PredictionError
+from selfplay.oracle.errors import GradingLost, PredictionError
 from selfplay.oracle.grade import Grader, grade_without_running
 from selfplay.oracle.grades import Grade
+from selfplay.oracle.reasons import OVER_LIMITS
 from selfplay.oracle.screening.prediction import MAX_BYTES
 from selfplay.oracle.task import Oracle, Task
 from selfplay.plain_text import encode
 from selfplay.repository import Prepared
 from selfplay.roles.solver.collect import first_paths
 from selfplay.sandbox import Backend, Limits
-from selfplay.sandbox.retry import again
+from selfplay.sandbox.retry import LimitMet, again
 
 NO_DIFF = "no diff can hold it, or the repository ignores it"
 
@@ -106,4 +107,9 @@ def grade_patch(
         found = gradable(folder, prepared_for(folder, bug, backend, trust=trust))
         return graded(found, patch, backend, counterfactual, weak)
 
-    return again(work)
+    try:
+        return again(work)
+    except LimitMet as met:
+        if isinstance(met.__cause__, GradingLost):
+            return Grade(False, OVER_LIMITS, met.message)
+        raise

@@ -25,12 +25,12 @@ from selfplay.errors import SelfplayError
 from selfplay.export.names import bug_id_of
 from selfplay.formatting import count, shortened
 from selfplay.oracle.assurance import Weak
-from selfplay.oracle.errors import PredictionError
+from selfplay.oracle.errors import GradingLost, PredictionError
 from selfplay.oracle.grades import Grade
-from selfplay.oracle.reasons import UNPLAYED, reason_in_words
+from selfplay.oracle.reasons import OVER_LIMITS, UNPLAYED, reason_in_words
 from selfplay.oracle.safely import safely
 from selfplay.repository import Prepared
-from selfplay.sandbox import MIB, Backend, SandboxError
+from selfplay.sandbox import MIB, Backend, Cause, SandboxError
 from selfplay.sandbox.retry import again
 
 MOST_MEMORY, MOST_LINE, MOST_LINES = 64 * MIB, 16 * MIB, 1_000_000
@@ -198,7 +198,9 @@ def _own_names(predictions: Mapping[str, str], bugs: Collection[str]) -> dict[st
 
 
 def _unplayed(bug: str, error: SelfplayError) -> Grade:
-    return Grade(False, UNPLAYED, error.message)
+    """The grade of a prediction that is set aside, or met a limit of its sandbox again."""
+    over = isinstance(error, GradingLost) and error.cause is Cause.LIMIT
+    return Grade(False, OVER_LIMITS if over else UNPLAYED, error.message)
 
 
 def _prepared(folder: Path, known: dict[tuple[str, str], Prepared], backend: Backend, trust: bool) -> Prepared | Grade:

@@ -17,7 +17,7 @@ from selfplay.oracle import layers
 from selfplay.oracle.assurance import Weak
 from selfplay.oracle.behaviour.compare import look
 from selfplay.oracle.calibration import Calibration
-from selfplay.oracle.errors import OracleError, PredictionError
+from selfplay.oracle.errors import OracleError, PredictionError, with_prediction
 from selfplay.oracle.grades import Grade, settled, stopped_by, with_layer
 from selfplay.oracle.layers import Layer
 from selfplay.oracle.new_code.judge import NewCode
@@ -54,9 +54,11 @@ class Grader:
     def grade(self, backend: Backend, prediction: bytes | str) -> Grade:
         """Grade a prediction. Failures in its run become the reason of its grade, not an error.
 
-        Raises `SandboxError` when no sandbox is available or it is lost. At most one sandbox is live at a time."""
+        Raises `SandboxError` when no sandbox is available, `GradingLost` when it is lost. At most one sandbox is live
+        at a time."""
         known = replace(self, calibration=renewed(self.calibration))
-        return settled(safely(lambda: known._grade(backend, prediction), calibrated=True), self.weak)
+        with with_prediction():
+            return settled(safely(lambda: known._grade(backend, prediction), calibrated=True), self.weak)
 
     def _grade(self, backend: Backend, prediction: bytes | str) -> Grade:
         screened = _screened(self.task, prediction)

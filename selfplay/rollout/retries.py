@@ -11,9 +11,9 @@ stored stays. 4. A job that was lost `TRIES` times is then played alone. After e
 job that is lost `ALONE` times in a row while the idle sandboxes live is to blame itself. It is set aside: named,
 counted as not playable, and not tried again by a resumed run. This becomes final only once another job has finished or
 none is left: if `SET_ASIDE` jobs in a row would be set aside, the machine is to blame, the run ends, and the next run
-tries them all again. 5. A job that hits a limit of its sandbox twice is to blame itself at once; for an episode this is
-a result like any other. So is a script that is killed at every try while an idle program lives on
-(`workbench/running.py`). 6. A sandbox that cannot be started (`WorldRefused`) counts as a lost one, and so
+tries them all again. 5. A job that hits a limit of its sandbox twice is to blame itself at once: that is a verdict, and
+counts neither as a loss nor as a job set aside. So is a script that is killed at every try while an idle program lives
+on (`workbench/running.py`). 6. A sandbox that cannot be started (`WorldRefused`) counts as a lost one, and so
 does what this machine has too little of (`MachineError`), but for that no job is ever set aside. What failed through
 what is in its sandbox (`InsideError`) is the job's own fault: it is set aside at once. 7. What runs outside the loop
 (preparing a repository, its measurement, the survey, one grade) is done again by `sandbox/retry.py`.
@@ -114,11 +114,16 @@ class Retries(Generic[J, R]):
         aside, self._aside = self._aside, []
         return aside
 
-    def own_fault(self, entry: JobState[J], error: InsideError) -> R:
+    def own_fault(self, entry: JobState[J], error: InsideError | SandboxLost) -> R:
         """The result of a job that failed through what is in its sandbox. Raises the error where there is none."""
         if self.unplayed is None:
             raise error
         return self.unplayed(entry.job, error)
+
+    def met_limits(self, entry: JobState[J], error: Exception) -> bool:
+        """Count a limit that the job met; returns whether it met one again, so that it is to blame itself."""
+        entry.limits += is_limit(error)
+        return is_limit(error) and entry.limits >= LIMITS
 
     async def failed(self, entry: JobState[J], error: SandboxError | ModelDown) -> bool:
         """Count a failure; returns whether to play the job again. Raises `RolloutError` after too many."""
@@ -134,7 +139,8 @@ class Retries(Generic[J, R]):
                 said = f"{count(len(self._aside), 'job')} in a row could not be played: {error.message}"
                 raise RolloutError(said, error.hint or RESUMES) from error
             return False
-        self._count(entry, error)
+        if not is_limit(error):
+            self._count(entry, error)
         self.played_again(error)
         return True
 
@@ -153,13 +159,10 @@ class Retries(Generic[J, R]):
 
     async def _by_itself(self, entry: JobState[J], error: SandboxError) -> bool:
         """Whether the job causes its losses."""
-        if isinstance(error, MachineError):
+        if isinstance(error, MachineError) or is_limit(error):
             return False
         alone = entry.alone
         entry.lost += 1
-        entry.limits += isinstance(error, SandboxLost) and error.cause is Cause.LIMIT
-        if entry.limits >= LIMITS:
-            return True
         if not alone:
             return False
         lives = await self._lives(IDLE_TIMES * (time.monotonic() - entry.since))
@@ -176,6 +179,11 @@ class Retries(Generic[J, R]):
             return False
         self._row = 0
         return True
+
+
+def is_limit(error: Exception) -> bool:
+    """Whether the sandbox was lost since what ran in it met a limit."""
+    return isinstance(error, SandboxLost) and error.cause is Cause.LIMIT
 
 
 def idle_check_in(seats: SandboxPool, workers: Workers) -> IdleCheck:

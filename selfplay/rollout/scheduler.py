@@ -15,7 +15,7 @@ from contextlib import aclosing, contextmanager
 from typing import Generic, TypeVar
 
 from selfplay.rollout.retries import JobState, ModelDown, Retries, RolloutError, idle_check_in
-from selfplay.sandbox import Backend, InsideError, Limits, SandboxError
+from selfplay.sandbox import Backend, InsideError, Limits, SandboxError, SandboxLost
 from selfplay.sandbox.admission import SandboxPool
 from selfplay.sandbox.workers import Workers
 
@@ -74,10 +74,12 @@ async def many(
             try:
                 result = ended.result()
             except (SandboxError, ModelDown) as error:
-                if await losses.failed(entry, error):
-                    log.warning("played again: %s", error.message)
-                    jobs.again.append(entry)
-                continue
+                if not (isinstance(error, SandboxLost) and losses.met_limits(entry, error)):
+                    if await losses.failed(entry, error):
+                        log.warning("played again: %s", error.message)
+                        jobs.again.append(entry)
+                    continue
+                result = losses.own_fault(entry, error)
             except InsideError as error:
                 result = losses.own_fault(entry, error)
             losses.finish()

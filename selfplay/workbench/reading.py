@@ -2,7 +2,7 @@
 files, which are untrusted, have such a budget too (`oracle/originals.py`)."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from selfplay.plain_text import decode
@@ -13,6 +13,9 @@ MOST_BYTES, MOST_FILES = 64 * MIB, 5_000
 """Limits for all files read out of one run's sandbox."""
 WHOLE = f"{MOST_BYTES // MIB} MiB in {MOST_FILES:,} files"
 MOST_COMPILED = 8 * MIB
+MOST_ADDED = 16 * MIB
+"""What a diff may add to the files that are read for it: packed, a few megabytes of it make a thousand times as
+many."""
 ASK_SECONDS = 60.0
 _ASK = """
 import sys
@@ -35,6 +38,12 @@ class ReadBudget:
 
     size: int = MOST_BYTES
     files: int = MOST_FILES
+    whole: str = WHOLE
+
+    def left_for_changed(self) -> "ReadBudget":
+        """A budget for what a diff makes of the files that were read."""
+        most = MOST_BYTES - self.size + MOST_ADDED
+        return ReadBudget(most, whole=f"{most // MIB} MiB")
 
     def take(self, size: int) -> bool:
         """Count one more file; returns whether it is within the budget."""
@@ -49,17 +58,15 @@ class ReadBudget:
         except (FileNotFoundError, InsideError):
             return None
         if not self.take(len(data)):
-            raise ReadTooMuch(f"it left more than may be read out of a sandbox, {WHOLE}")
+            raise ReadTooMuch(f"it left more than may be read out of a sandbox, {self.whole}")
         return data
 
 
-def text_in(sandbox: Sandbox, path: str) -> str | None:
-    """The text of a file of the tree; None if it is missing or unreadable. Raises `SandboxError` when the sandbox is
-    gone."""
-    try:
-        return decode(sandbox.read_file(f"{WORKDIR}/{path}"))
-    except (FileNotFoundError, InsideError):
-        return None
+def texts_in(sandbox: Sandbox, paths: Iterable[str], budget: ReadBudget) -> dict[str, str | None]:
+    """The texts of files of the tree; None for one that is missing or unreadable. Raises `ReadTooMuch`, and
+    `SandboxError` when the sandbox is gone."""
+    read = {path: budget.read(sandbox, f"{WORKDIR}/{path}") for path in paths}
+    return {path: None if data is None else decode(data) for path, data in read.items()}
 
 
 def read_compiled(sandbox: Sandbox, paths: Sequence[str], budget: ReadBudget) -> dict[str, bytes]:

@@ -13,10 +13,15 @@ from selfplay.agent.trajectory import Record
 from selfplay.api import Quiet
 from selfplay.commands import attempts, injections
 from selfplay.commands.curriculum import run_curriculum
+from selfplay.commands.grade import grade_file
 from selfplay.commands.order import Order
+from selfplay.commands.predictions import GradingOptions, grade_predictions
 from selfplay.commands.solve import SolveOrder, run_solve
 from selfplay.curriculum import read_pool
 from selfplay.curriculum.crediting import episodes_of
+from selfplay.oracle.grade import Grader
+from selfplay.oracle.grades import Grade
+from selfplay.oracle.reasons import blamed
 from selfplay.rollout import scripted_player
 from selfplay.rollout.controls import Control
 from selfplay.rollout.injector import InjectorRun
@@ -65,6 +70,28 @@ def test_who_meets_a_limit_of_the_sandbox_again_is_to_blame(
     assert (made.reason, made.figures.finish, made.detail) == ("over-limits", "over_limits", "more than its memory")
     (credited,) = [one.episode for one in episodes_of(run, "naive") if one.episode.role == "solver"]
     assert (credited.outcome, credited.lost) == ("failed", False)
+
+
+@pytest.mark.slow
+def test_a_prediction_with_which_a_limit_is_met_again_is_graded(
+    backend: Backend, run: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """On the code before, `--patch` gave an error and no grade, and of many it was nobody's fault."""
+    (folder, *_) = sorted((run / "bugs").iterdir())
+    (tmp_path / "a.diff").write_text((folder / "bug_inject.diff").read_text())
+    tries = list[int]()
+
+    def greedy(grader: Grader, backend: Backend, prediction: bytes | str) -> Grade:
+        tries.append(1)
+        raise SandboxLost("more than its memory", cause=Cause.LIMIT)
+
+    monkeypatch.setattr(Grader, "_grade", greedy)
+    alone = grade_file(folder, tmp_path / "a.diff", backend)
+    many = grade_predictions(run, {folder.name: (tmp_path / "a.diff").read_text()}, backend, GradingOptions(workers=1))
+    assert (
+        [(alone.reason, alone.resolved)] == [(one.reason, one.resolved) for _, one in many] == [("over-limits", False)]
+    )
+    assert len(tries) == 2 * retry.LIMITS and "over-limits" in blamed("wrong")
 
 
 @pytest.mark.parametrize(

@@ -82,6 +82,17 @@ def test_a_limit_that_is_met_again_needs_no_other_evidence() -> None:
     assert tries[0] == LIMITS
 
 
+@pytest.mark.parametrize("places", [1, 30])
+def test_any_number_of_verdicts_in_a_row_ends_no_run(places: int) -> None:
+    """A policy that makes each of its attempts meet a limit loses each of them: it does not get them played again by
+    the next run for ever, and the machine is not to blame."""
+    jobs, tries = 3 * SET_ASIDE, Counter[int]()
+    error = SandboxLost("too much memory", cause=Cause.LIMIT)
+    found = played(jobs, losing(set(range(jobs)), error, tries), places, Retries(aside, dies))
+    assert found == dict.fromkeys(range(jobs), "could not be played: too much memory")
+    assert set(tries.values()) == {LIMITS}
+
+
 def test_one_set_aside_at_the_end_makes_room_for_another() -> None:
     """A run that wants three results takes a fourth job for the one that gave none."""
     given: list[int] = []

@@ -14,7 +14,7 @@ from selfplay.plain_text import encode
 from selfplay.python_source import HeavySource, syntax_tree
 from selfplay.sandbox import Backend, Limits
 from selfplay.workbench.applying import apply_diffs
-from selfplay.workbench.reading import text_in
+from selfplay.workbench.reading import ReadBudget, texts_in
 
 MOST_READ = 200
 """Python files of a prediction that are read, those that the bug touched first; a repair changes few."""
@@ -66,12 +66,14 @@ def texts_around(
     backend: Backend, task: Task, diff: str, paths: Sequence[str], limits: Limits
 ) -> tuple[dict[str, str], dict[str, str]]:
     """Path -> text of these files as the solver got them, and as the prediction leaves them; empty for one that is not
-    there. Raises `SandboxError`."""
+    there. Raises `ReadTooMuch`, and `SandboxError`."""
+    budget = ReadBudget()
     with backend.open(task.world, limits) as sandbox:
         apply_diffs(sandbox, task.diffs)
-        before = {path: text_in(sandbox, path) or "" for path in paths}
+        before = texts_in(sandbox, paths, budget)
         apply_diffs(sandbox, (diff,))
-        return before, {path: text_in(sandbox, path) or "" for path in paths}
+        after = texts_in(sandbox, paths, budget.left_for_changed())
+    return {path: text or "" for path, text in before.items()}, {path: text or "" for path, text in after.items()}
 
 
 def _too_costly(after: Mapping[str, str], before: Mapping[str, str]) -> Iterator[str]:

@@ -24,9 +24,9 @@ def without_left_files(backend: Backend, task: Task, found: Submission, limits: 
     original = Original(task.world, task.diffs)
     new = {section.new_path for section in found.sections if section.kind != "modified" and section.new_path}
     new = {path for path in new if path.endswith(PYTHON) and not original.there(path)}
-    if not new or len(new) > MOST_READ:  # of so many, those that are read tell nothing; the grade says it
-        return found
     paths = sorted({path for one in found.sections for path in one.paths if path.endswith(PYTHON)})
+    if not new or len(paths) > MOST_READ:  # of so many, those that are read tell nothing; the grade says it
+        return found
     try:
         _, after = texts_around(backend, task, found.diff, paths, limits)
     except DoesNotApply:

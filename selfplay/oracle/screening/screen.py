@@ -20,7 +20,7 @@ from selfplay.sandbox import WORKDIR, Backend, Limits, Sandbox
 from selfplay.sandbox.kill_detection import believed_here
 from selfplay.untrusted_json import AnswerError, answer
 from selfplay.workbench.applying import DoesNotApply, apply_diffs
-from selfplay.workbench.reading import text_in
+from selfplay.workbench.reading import ReadBudget, texts_in
 
 LOOK_SECONDS = 60.0
 _FIND = 'cd / && python=$(command -v python || command -v python3) || exit 127; exec "$python" -c "$@"'
@@ -91,11 +91,12 @@ def _installed(sandbox: Sandbox, names: tuple[NewName, ...]) -> NewName | None:
 def _changed(sandbox: Sandbox, task: Task, diff: str, touched: set[str]) -> str:
     try:
         apply_diffs(sandbox, task.diffs)
-        before = {path: text_in(sandbox, path) for path in touched}
+        budget = ReadBudget()
+        before = texts_in(sandbox, touched, budget)
         apply_diffs(sandbox, (diff,))
     except DoesNotApply:
         return ""  # the run will report it
-    after = {path: text_in(sandbox, path) for path in touched}
+    after = texts_in(sandbox, touched, budget.left_for_changed())
     script = task.artifact.test_script
     reasons = (changed_settings(path, before[path], after[path], script) for path in sorted(touched))
     return next((why for why in reasons if why), "")

@@ -8,6 +8,7 @@ from exploits.projects import MONEY, Lab, write
 from oracle.new_code.test_judge import SAME, layer
 
 from selfplay.oracle.new_code import changed_files
+from selfplay.workbench import reading
 
 HEAVY = "WEIGHT = [" + ", ".join(["-" * 150 + "9"] * 60) + "]\n"
 
@@ -22,6 +23,20 @@ def test_a_power_behind_many_files_is_seen(lab: Callable[[str], Lab], monkeypatc
         here = lab("python")
         grade = here.grade(here.diff(lambda root, text=text: write(root, {**many, "ledger/money.py": text})))
         assert not grade.resolved and said in layer(grade, "suspect").reason
+
+
+@pytest.mark.slow
+def test_what_a_prediction_adds_to_its_files_is_read_within_a_budget(
+    lab: Callable[[str], Lab], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Three megabytes of a packed diff made 36 files of 16 MiB, which took 2.4 GB of the grader's memory."""
+    monkeypatch.setattr(reading, "MOST_ADDED", 3000)
+    here = lab("python")
+    for size, resolved in ((500, True), (1000, False)):
+        left = {f"scratch{number}.py": "#" * size for number in range(4)}
+        grade = here.grade(here.diff(lambda root, left=left: write(root, {"ledger/money.py": MONEY, **left})))
+        assert grade.resolved is resolved
+    assert grade.reason == "breaks-the-grader" and "more than may be read" in grade.detail
 
 
 @pytest.mark.slow
