@@ -21,7 +21,7 @@ from selfplay.sandbox.namespace_hints import namespace_remedy
 from selfplay.sandbox.probe import SECONDS, probe
 from selfplay.sandbox.programs import find_programs, version
 from selfplay.sandbox.protocol import Limits, Sandbox, World
-from selfplay.sandbox.ulimits import check_ceilings, descriptors, raise_own
+from selfplay.sandbox.ulimits import check_ceilings, crashes, descriptors, raise_own
 
 REST_SECONDS = 5.0
 """Longer than the pause between two commands of a script. Waking takes about as long as a model's first token."""
@@ -73,6 +73,7 @@ class BubblewrapBackend:
             "files": "file systems of its own for programs and environments" if self.own_files else "the host's own",
             "users": "one uid for all sandboxes" if self.shared_uid else "a uid for each sandbox",
             "agent": "in no group with its commands" if folders else "shares the processors with its commands",
+            "crashes": crashes(),
         }
 
     @property

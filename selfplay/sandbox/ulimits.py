@@ -52,6 +52,17 @@ def check_ceilings() -> None:
             )
 
 
+def crashes(pattern: str | None = None) -> str:
+    """What a crash in a sandbox does on the host. Of a hard limit of 0, which only root can raise, the kernel says that
+    nothing is written; a handler, a program of its root's, is started all the same. `pattern`: the kernel's, if not
+    read."""
+    _, hard = resource.getrlimit(resource.RLIMIT_CORE)
+    pattern = Path("/proc/sys/kernel/core_pattern").read_text() if pattern is None else pattern
+    if os.geteuid() == 0 or hard != 0 or not pattern.startswith("|"):
+        return "nothing is written, and no handler of the host's is started"
+    return "the host's handler is started: the hard limit of core dumps is 0 (`ulimit -H -c 1`, as root, before)"
+
+
 def raise_own() -> None:
     """Raise this process's limit of open files to the maximum: the kernel also compares it with the number of
     descriptors that all processes of the user are sending to each other."""

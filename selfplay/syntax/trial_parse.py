@@ -15,6 +15,7 @@ import select
 import sys
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 
 from selfplay import subprocesses
 from selfplay.syntax.bounded import TooCostly, Unreadable, tree_of
@@ -129,7 +130,8 @@ def _texts() -> Iterator[tuple[str, bytes]]:
 
 def _serve() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    with suppress(ValueError):  # one byte, with which the kernel starts no handler of crashes either
+        resource.setrlimit(resource.RLIMIT_CORE, (1, 1))
     print("ready", flush=True)
     for language, data in _texts():
         try:

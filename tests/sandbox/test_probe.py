@@ -41,7 +41,7 @@ def test_this_machine_passes_and_says_what_holds_each_limit(backend: Backend) ->
     assert "unshare: Operation not permitted" in kept or "unshare: refused" in kept
     assert len(kept) == len(set(kept)) > 20
     held = set(backend.enforcement())  # type: ignore[attr-defined]
-    assert held == {"memory", "sockets", "processes", "cpus", "disk", "files", "users", "agent"}
+    assert held == {"memory", "sockets", "processes", "cpus", "disk", "files", "users", "agent", "crashes"}
     assert open_backend(backend.name) is backend
 
 

@@ -97,6 +97,7 @@ class DockerBackend:
             "files": "an overlay of the engine for programs, the host's own for environments",
             "users": "a uid for each sandbox" if self.users.apart else "one uid for all sandboxes",
             "agent": "shares the memory and the processors of its commands",
+            "crashes": "nothing is written, and no handler of the host's is started",
         }
 
     @property
