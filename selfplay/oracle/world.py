@@ -29,6 +29,8 @@ from selfplay.workbench.own import BUILD_SECONDS, Own, own_programs
 
 MAX_DIFF_BYTES = 8 * MIB
 MAX_MANIFEST_BYTES, MAX_FILES = 128 * MIB, 500_000
+MOST_LEFT, MOST_ENTRY = 16 * MIB, 80
+"""Bytes of the listing of what a solver adds, of which the host holds several forms; of one entry, without its path."""
 _ISOLATED = ["-I", "-S", "-c"]
 _ENTRY = re.compile(rb"([0-7]{1,6}) ([0-9a-f]{1,64}) ([^\0]+)(?:\0|\Z)")
 Manifest = Mapping[str, str]
@@ -89,7 +91,8 @@ class SolverWorld:
     def changes(self) -> Changes:
         """The solver's changes. Raises `SandboxLost`, and `PredictionError` when they are too large or unreadable."""
         with _its_own_fault("unreadable", "the solver's tree cannot be read"):
-            end = _manifest(self.own)
+            known = sum(MOST_ENTRY + len(encode(path)) for path in self._start)
+            end = _manifest(self.own, min(known + MOST_LEFT, MAX_MANIFEST_BYTES))
             changed = sorted(path for path in end if end[path] != self._start.get(path))
             fit = {path for path in changed if end[path] != "0 0" and safe_relative(path) is not None}
             odd = tuple(path for path in changed if path not in fit)
@@ -189,18 +192,19 @@ class Stripped:
     stopped: str
 
 
-def _manifest(own: Own) -> Manifest:
-    """Every file of the tree. Raises `InsideError` when the tree cannot be walked."""
+def _manifest(own: Own, most: int = MAX_MANIFEST_BYTES) -> Manifest:
+    """Every file of the tree, in a listing of at most so many bytes. Raises `InsideError` when the tree cannot be
+    walked."""
     done = _python(own, "manifest")
     if done.truncated:
         raise InsideError("the tree has too many files to be listed")
-    return read_manifest(done.stdout)
+    return read_manifest(done.stdout, most)
 
 
-def read_manifest(packed: bytes) -> Manifest:
-    """Parse the output of `look.py`. Raises `InsideError` for anything else."""
+def read_manifest(packed: bytes, most: int = MAX_MANIFEST_BYTES) -> Manifest:
+    """Parse the output of `look.py`, of at most so many bytes. Raises `InsideError` for anything else."""
     try:
-        listed = inflated(packed, MAX_MANIFEST_BYTES)
+        listed = inflated(packed, most)
     except AnswerError as error:
         raise InsideError(f"the tree has too many files to be listed: {error}") from error
     at, found = 0, dict[str, str]()

@@ -137,6 +137,21 @@ def test_a_file_that_git_refuses_is_its_solver_s_doing(
     assert caught.value.reason == "unreadable"
 
 
+def test_only_so_many_bytes_of_a_solvers_listing_are_held(
+    backend: Backend, task: Task, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """35,000 empty files with long paths took 600 MiB; what the tree held at first does not count."""
+    monkeypatch.setattr(world, "MOST_LEFT", 5000)
+    for files, refused in ((10, False), (100, True)):
+        with open_world(backend, task) as opened:
+            opened.sandbox.run(f"mkdir left && for n in $(seq {files}); do : > left/$n; done", timeout=20)
+            if refused:
+                with pytest.raises(PredictionError, match="the tree has too many files to be listed"):
+                    opened.changes()
+            else:
+                assert opened.changes().packed
+
+
 def test_a_prediction_that_is_too_large_says_so(backend: Backend, task: Task) -> None:
     with open_world(backend, task) as world:
         world.sandbox.run("head -c 6000000 /dev/urandom > store/big.bin", timeout=20)
