@@ -60,16 +60,17 @@ class HeavySource(SyntaxError):
     """A source that may be Python, and is not read: it would take too much memory or time."""
 
 
-def syntax_tree(text: str | bytes, mode: str = "exec") -> Any:
+def syntax_tree(text: str | bytes, mode: str = "exec", minor: int | None = None) -> Any:
     """`ast.parse`, one thread at a time: CPython 3.11 counts recursion for all threads together, and fails with a
-    SystemError when two threads parse at once. Raises `ValueError`, or `SyntaxError`: a `HeavySource` one when the code
-    is nested too deeply, or holds a name of too many parts or a number of too many digits."""
+    SystemError when two threads parse at once. `minor`: read as Python 3 of this version does, as far as ours knows it.
+    Raises `ValueError`, or `SyntaxError`: a `HeavySource` one when the code is nested too deeply, or holds a name of
+    too many parts or a number of too many digits."""
     _refuse_long(text)
     read = _as_python_reads(text) if isinstance(text, bytes) else text
     _refuse_costly(read)
     with _PARSING:
         try:
-            tree = ast.parse(read, mode=mode)
+            tree = ast.parse(read, mode=mode, feature_version=minor)
         except (MemoryError, RecursionError) as error:
             raise HeavySource("the code is nested too deeply") from error
     if _NUMBER.search(read) and any(_is_long(node) for node in ast.walk(tree)):

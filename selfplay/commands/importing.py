@@ -35,6 +35,9 @@ from selfplay.validators import Thresholds
 from selfplay.version import VERSION
 from selfplay.workbench.applying import DoesNotApply, apply_diffs
 
+MOST_TIMES, LEAST_ENTRY, SPARE_ENTRIES, PAGE = 100, 16, 16, 4096
+"""An archive may hold so many times its size, and an entry for each so many bytes of it, which takes a page at least:
+else a dataset of some megabytes would fill the disk."""
 UNTRIED = ("its commit, taken back,", "what hides its tests")
 """The names of `ImportedTask.untried`."""
 
@@ -198,9 +201,13 @@ def _anew(folder: Path, make: Callable[[Path], None]) -> None:
 
 
 def _unpack(archive: Path, folder: Path) -> None:
+    """Raises `ImportRefused` for one that is damaged, or packed more tightly than files of a repository are."""
+    size = archive.stat().st_size
+    entries = min(LARGEST_TREE.entries, SPARE_ENTRIES + size // LEAST_ENTRY)
+    most = replace(LARGEST_TREE, bytes=min(LARGEST_TREE.bytes, MOST_TIMES * size + PAGE * entries), entries=entries)
     try:
         with gzip.open(archive, "rb") as stream:
-            write_out(Tar(stream), folder, LARGEST_TREE)  # type: ignore[arg-type]
+            write_out(Tar(stream), folder, most)  # type: ignore[arg-type]
     except (BadStream, EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise ImportRefused(f"the original beside the rows is damaged: {str(error)[:200]}") from error
 

@@ -3,6 +3,7 @@
 import json
 import shutil
 import subprocess
+import tarfile
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from pathlib import Path
@@ -60,6 +61,24 @@ def test_a_damaged_original_is_unpacked_once_for_all_its_rows(
         importing.run_import(importing.ImportOrder(out, tmp_path / "run"), backend, lambda line: None)
     assert "is damaged" in (caught.value.hint or "")
     assert opened == [archive]
+
+
+@pytest.mark.parametrize("size", [10_000, 30_000_000])
+def test_an_original_is_not_packed_more_tightly_than_repositories_are(tmp_path: Path, size: int) -> None:
+    """Rows of a dataset of 2.7 MB filled 2.7 GB, one for one; of a repository, a tenth of its bytes is usual."""
+    (tmp_path / "made" / "pkg").mkdir(parents=True)
+    (tmp_path / "made" / "pkg" / "data").write_bytes(b"a" * size)
+    for number in range(40):  # small files take a page each
+        (tmp_path / "made" / "pkg" / f"module{number}.py").write_text(f"x = {number}\n")
+    with tarfile.open(tmp_path / "original.tar.gz", "w:gz") as archive:
+        archive.add(tmp_path / "made", ".")
+    (tmp_path / "out").mkdir()
+    if size < 1_000_000:
+        importing._unpack(tmp_path / "original.tar.gz", tmp_path / "out")
+        assert len(list((tmp_path / "out" / "pkg").iterdir())) == 41
+    else:
+        with pytest.raises(ImportRefused, match="the original beside the rows is damaged"):
+            importing._unpack(tmp_path / "original.tar.gz", tmp_path / "out")
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from selfplay import patches
+from selfplay.oracle.new_code.least_python import needs_newer
 from selfplay.oracle.new_code.other_files import changed_beside, unread_code
 from selfplay.oracle.new_code.suspicious_apis import PYTHON, new_data, new_powers
 from selfplay.oracle.originals import Original, original_texts
@@ -53,6 +54,7 @@ def changed_files(backend: Backend, task: Task, diff: str, limits: Limits) -> Ch
     before, after = texts_around(backend, task, diff, python[:MOST_READ], limits)
     repaired = original_texts(task.world, [*before])
     unread += tuple(_too_costly(after, before))
+    others += tuple(needs_newer(before, after, original))
     return ChangedFiles(before, after, repaired, unread, others)
 
 

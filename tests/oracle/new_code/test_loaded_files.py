@@ -1,6 +1,6 @@
 """Which new files of a prediction are part of the program: code that nobody looks at is where a wrong repair hides."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 
 import pytest
 from exploits.conftest import lab as lab
@@ -23,20 +23,23 @@ TREE = {
 class Tree:
     """An original of these files."""
 
+    def __init__(self, files: Mapping[str, str] = TREE) -> None:
+        self.files = files
+
     def text(self, path: str) -> str | None:
-        return TREE.get(path)
+        return self.files.get(path)
 
     def changed(self, path: str) -> bool:
         return False
 
     def there(self, path: str) -> bool:
-        return path in TREE
+        return path in self.files
 
     def below(self, folder: str) -> Collection[str]:
-        return [path for path in TREE if path.startswith(folder)]
+        return [path for path in self.files if path.startswith(folder)]
 
     def sources(self) -> Collection[str] | None:
-        return list(TREE)
+        return list(self.files)
 
 
 @pytest.mark.parametrize(
