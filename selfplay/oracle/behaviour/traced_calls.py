@@ -7,16 +7,16 @@ import ast
 import json
 import random
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from selfplay import patches
 from selfplay.oracle import inside
+from selfplay.oracle.behaviour.module_changes import innermost, users
 from selfplay.oracle.originals import original_texts
 from selfplay.oracle.rewriting.python_trees import Function, loaded, parsed, source_of, unparsed
 from selfplay.oracle.task import Task
 from selfplay.patches.changes import changes
-from selfplay.patches.functions import PatchedFunction as Place
 from selfplay.patches.functions import functions
 from selfplay.sandbox import WORKDIR
 from selfplay.untrusted_json import AnswerError, answer
@@ -106,23 +106,22 @@ def read_entered(data: bytes) -> Entered:
 
 
 def changed_lines(task: Task) -> dict[str, list[int]]:
-    """Changed file -> first lines of its changed functions in the original, as their code objects give them. An empty
-    list stands for every function: the bug changes code outside of functions."""
+    """Changed file -> first lines of its changed functions in the original, as their code objects give them, with those
+    that use what is changed outside of functions (`module_changes.py`). An empty list stands for every function: the
+    bug changes other code outside of functions."""
     sections = [one for one in patches.parse(task.artifact.bug_inject) if one.old_path and one.old_path.endswith(".py")]
     texts = original_texts(task.world, [one.old_path or "" for one in sections])
     return {path: _begun(section, texts[path]) for section in sections if (path := section.old_path or "") in texts}
 
 
 def _begun(section: patches.FilePatch, text: str) -> list[int]:
-    known = functions(section.path, text)
-    lines = text.split("\n")
-    holding: list[Mapping[int, Place]] = []
+    known, tree = functions(section.path, text), parsed(text)
+    lines, firsts = text.split("\n"), set[int]()
     for change in (change for hunk in section.hunks for change in changes(hunk)):
         telling = [line for line in change.lines if line <= len(lines) and lines[line - 1].strip()] or [change.start]
-        found = [_innermost(known, line) for line in telling]
-        holding.append({one.first: one for one in found if one is not None})
-    return sorted({first for found in holding for first in found}) if all(holding) else []
-
-
-def _innermost(known: tuple[Place, ...], line: int) -> Place | None:
-    return next((one for one in reversed(known) if one.holds(line)), None)
+        found = {one.first for line in telling if (one := innermost(known, line)) is not None}
+        using = found or (users(tree, known, change) if tree is not None else None)
+        if using is None:
+            return []
+        firsts |= using
+    return sorted(firsts)
