@@ -9,13 +9,24 @@ from contextlib import suppress
 from dataclasses import replace
 
 from selfplay.oracle.behaviour.agreeing_calls import damage, differing, joined
+from selfplay.oracle.behaviour.call_results import only
 from selfplay.oracle.behaviour.changed_code import changed_numbers
 from selfplay.oracle.behaviour.compare import AGREE
+from selfplay.oracle.behaviour.line_reach import ran_in
 from selfplay.oracle.behaviour.probe_runner import Bench
 from selfplay.oracle.behaviour.stored_behaviour import Behaviour, compared, most_alike
 from selfplay.oracle.behaviour.traced_calls import changed_lines
 from selfplay.oracle.originals import read_originals
-from selfplay.oracle.rewriting.python_trees import Function, Unwritable, bodies, first_line, own_lines, parsed, unparsed
+from selfplay.oracle.rewriting.python_trees import (
+    Function,
+    Unwritable,
+    bodies,
+    first_line,
+    is_text,
+    own_lines,
+    parsed,
+    unparsed,
+)
 from selfplay.oracle.task import Task
 from selfplay.plain_text import decode, encode
 from selfplay.untrusted_json import json_value
@@ -33,7 +44,9 @@ def constant_is_caught(bench: Bench, known: Behaviour) -> bool:
     if not alike or len(alike) < AGREE * len(known.right):
         return False
     statement = giving(next(iter(next(iter(alike.values())).values())))
-    programs = constant_programs(bench.task, statement) if statement else []
+    ran = bench.lines(only(known.calls, alike)) if statement else {}
+    lines = frozenset(line for said in ran.values() for line in ran_in(said))
+    programs = constant_programs(bench.task, statement, lines) if statement else []
     if len(programs) > MOST_PROGRAMS:
         return False
     every = joined(joined(known.calls, known.guards.calls), known.further.calls)
@@ -45,17 +58,18 @@ def constant_is_caught(bench: Bench, known: Behaviour) -> bool:
     return bool(programs)
 
 
-def constant_programs(task: Task, statement: ast.stmt) -> list[dict[str, TestFile]]:
+def constant_programs(task: Task, statement: ast.stmt, ran: Set[int]) -> list[dict[str, TestFile]]:
     """The changed files of the original, with the statement as the whole body of a changed function, or in the place of
     the changed statements, which leaves what comes before them as it is. Each place makes one program; what the
-    original does there itself makes none. Empty if one of them cannot be written, or if they are too many."""
+    original does there itself makes none, nor does a function of which none of the lines that `ran` in the probes is:
+    it gives them no answer. Empty if one of them cannot be written, or if they are too many."""
     programs, lines = list[dict[str, TestFile]](), changed_numbers(task, insertions=True)
     for path, firsts in changed_lines(task).items():
         if not 0 < len(firsts) <= MOST_PROGRAMS:
             return []
         file = read_originals(task.world, [path])[path]
         try:
-            texts = [*_constant(decode(file.content), firsts, lines.get(path, set()), statement)]
+            texts = [*_constant(decode(file.content), firsts, lines.get(path, set()), statement, ran)]
         except Unwritable:
             return []
         if not texts:
@@ -64,14 +78,15 @@ def constant_programs(task: Task, statement: ast.stmt) -> list[dict[str, TestFil
     return programs
 
 
-def _constant(text: str, firsts: Sequence[int], lines: Set[int], statement: ast.stmt) -> Iterator[str]:
+def _constant(text: str, firsts: Sequence[int], lines: Set[int], statement: ast.stmt, ran: Set[int]) -> Iterator[str]:
     """The file once for each function that begins at these lines, and once for its changed lines. Raises
     `Unwritable`."""
     for first in firsts:
         tree = parsed(text)
         for node in _functions(tree):
             body = [*_answer(node, lines, statement)]
-            if tree is not None and first_line(node) == first and body:
+            here = first_line(node) == first and ran & {*range(node.lineno, (node.end_lineno or 0) + 1)}
+            if tree is not None and here and body and not _gives(node, statement):
                 node.body = body
                 yield unparsed(tree)
     tree = parsed(text)
@@ -108,6 +123,12 @@ def _put(body: list[ast.stmt], lines: Set[int], statement: ast.stmt) -> bool:
     for n in others:
         body[n] = statement
     return bool(others)
+
+
+def _gives(function: Function, statement: ast.stmt) -> bool:
+    """Whether a function does nothing else than to give this answer."""
+    body = [one for one in function.body if not is_text(one)]
+    return len(body) == 1 and _same(body[0], statement)
 
 
 def _same(node: ast.stmt, statement: ast.stmt) -> bool:

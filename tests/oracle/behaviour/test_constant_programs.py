@@ -13,6 +13,7 @@ from selfplay.plain_text import decode
 from selfplay.repository.suites.pytest_suite import PARSER, render_script
 from selfplay.sandbox import Backend
 
+LINES = frozenset(range(1, 99))
 STOCK = '''"""Names in order."""
 
 
@@ -149,7 +150,7 @@ def test_there_is_a_program_for_the_function_and_one_for_the_changed_statements(
 ) -> None:
     nothing = giving("null")
     assert nothing is not None
-    assert len(constant_programs(Lab("python", backend, tmp_path, LOST_EFFECT).task, nothing)) == 2
+    assert len(constant_programs(Lab("python", backend, tmp_path, LOST_EFFECT).task, nothing, LINES)) == 2
 
 
 @pytest.mark.slow
@@ -157,7 +158,7 @@ def test_the_program_is_the_original_with_one_function_that_has_one_answer(backe
     lab = Lab("python", backend, tmp_path, ONE_EXCEPTION)
     statement = giving('["raised", "KeyError"]')
     assert statement is not None
-    (made,) = constant_programs(lab.task, statement)
+    (made,) = constant_programs(lab.task, statement, LINES)
     expected = STOCK[: STOCK.index("    if wanted")] + "    raise KeyError\n"
     assert {path: ast.dump(ast.parse(decode(file.content))) for path, file in made.items()} == {
         "stock/names.py": ast.dump(ast.parse(expected))
@@ -220,7 +221,7 @@ def test_an_answer_in_the_place_of_the_changed_statements(lines: set[int], answe
     """A statement that gives the answer itself stays, and so do the heads of functions."""
     statement = giving(answer)
     assert statement is not None
-    made = [ast.dump(ast.parse(text)) for text in _constant(CHANGED, [], lines, statement)]
+    made = [ast.dump(ast.parse(text)) for text in _constant(CHANGED, [], lines, statement, LINES)]
     assert made == ([] if expected is None else [ast.dump(ast.parse(expected))])
 
 
@@ -230,7 +231,7 @@ def test_a_changed_line_of_a_case_or_a_handler_is_not_that_of_the_statement_arou
     nothing = giving("null")
     assert nothing is not None
     for line, said in ((4, "y = 2"), (8, "z = 4")):
-        (made,) = _constant(text, [], {line}, nothing)
+        (made,) = _constant(text, [], {line}, nothing, LINES)
         assert ast.dump(ast.parse(made)) == ast.dump(ast.parse(text.replace(said, "return None")))
 
 
@@ -241,6 +242,6 @@ def test_a_constructor_that_has_an_answer_raises_an_error() -> None:
     )
     yes = giving("true")
     assert yes is not None
-    (made,) = _constant(text, [2], {4}, yes)
+    (made,) = _constant(text, [2], {4}, yes, LINES)
     assert ast.unparse(ast.parse(made)) == "class A:\n\n    def __init__(self, *x):\n        raise TypeError(x)"
-    assert not [*_constant(text, [2], {5}, yes)]
+    assert not [*_constant(text, [2], {5}, yes, LINES)]
