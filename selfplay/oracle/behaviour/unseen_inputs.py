@@ -31,6 +31,9 @@ _SMALL = 0.4
 """How often 0 and 1 stay in a test: they begin and count."""
 _TAKING_APART = 0.5
 """How often `[:2]` and `[-1]` stay in a test: they take values apart rather than being some."""
+_TIMES, _LONGEST_TEXT = (1, 1, 1, 3, 8, 20), 400
+"""How often texts are repeated: novel numbers are larger than the tests', and what is cut at a novel length must be
+longer than that; a longer text is not repeated."""
 
 
 class ShownText:
@@ -81,11 +84,13 @@ class Novelty:
 
 
 class Novel:
-    """Replaces values by others that do not occur in the tests; equal values get equal replacements."""
+    """Replaces values by others that do not occur in the tests; equal values get equal replacements. `times`: how often
+    texts are repeated."""
 
-    def __init__(self, novelty: Novelty, chance: random.Random) -> None:
+    def __init__(self, novelty: Novelty, chance: random.Random, times: int = 1) -> None:
         self.chance, self.names, self._strange = chance, novelty.names, novelty.strange
         self._shown = shown_text(novelty.shown)
+        self._times = times
         self._given = dict[tuple[type, object], object]()
         self._words = dict[str, str]()
 
@@ -125,11 +130,12 @@ class Novel:
 
     def _text(self, text: str) -> str:
         """The text with some words replaced, so that it does not occur in the tests as a whole; punctuation, case and
-        repetitions stay. Signs that are more than a separator get a word."""
+        repetitions stay, and it may be repeated. Signs that are more than a separator get a word."""
         if len(text) >= _LEAST_SIGNS and not _WORD.search(text) and not text.isspace():
             return text + self._word("sign")
         made = _WORD.sub(lambda found: self._among(found[0], _KEPT), text)
-        return made if made not in self._shown.text else _WORD.sub(lambda found: self._among(found[0], 0.0), text)
+        made = made if made not in self._shown.text else _WORD.sub(lambda found: self._among(found[0], 0.0), text)
+        return made * self._times if len(made) * self._times <= _LONGEST_TEXT and not made.isidentifier() else made
 
     def _among(self, word: str, kept: float) -> str:
         """A replacement of this word, always the same one; with probability `kept`, the word itself."""
@@ -162,7 +168,7 @@ def all_novel(calls: Sequence[str], most: int, seed: int, novelty: Novelty) -> l
     """At most `most` variants of these calls with every input replaced, taking the calls in turn."""
     chance, found = random.Random(seed), dict[str, None]()
     for turn in range(3 * most if calls else 0):
-        made = _renewed(calls[turn % len(calls)], Novel(novelty, chance))
+        made = _renewed(calls[turn % len(calls)], Novel(novelty, chance, chance.choice(_TIMES)))
         if len(made) <= LONGEST:
             found[made] = None
         if len(found) == most:

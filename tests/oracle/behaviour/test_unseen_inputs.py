@@ -32,6 +32,14 @@ def test_the_same_stays_the_same_and_signs_stay() -> None:
     assert novel.value(None) is None
 
 
+def test_texts_are_as_long_as_novel_numbers_ask_for() -> None:
+    """A novel `width` is larger than all of the tests', and what they cut is shorter than that."""
+    found = all_novel(["m.cut('one two', 1)"], 60, 5, Novelty(SHOWN))
+    assert len({len(one) for one in found}) > 3 and max(map(len, found)) > 100
+    novel = Novel(Novelty(SHOWN), random.Random(1), times=8)
+    assert len(str(novel.value("x " * 100))) < 1_000 and len(str(novel.value("name"))) < 10  # not too long, and no name
+
+
 def test_strange_numbers_are_below_those_of_the_tests_too() -> None:
     """0 becomes a number from which something is too large, and one that is too small for anything."""
     found = [Novel(Novelty(SHOWN, strange=True), random.Random(seed)).value(0) for seed in range(200)]
