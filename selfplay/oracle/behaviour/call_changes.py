@@ -5,6 +5,7 @@ import copy
 import random
 import re
 import string
+import sys
 import unicodedata
 from collections.abc import Callable, Sequence
 
@@ -13,7 +14,7 @@ from selfplay.oracle.behaviour.literals import MODEST, another
 
 EXTREMES: tuple[object, ...] = (
     "", " ", "é☃\U0001f40d", "a" * 400, "%s{0}\\u", 0, -1, 1, 9_999, None, (), 1.5, 0.1, True, "\ud800",
-    "٣", "²½", "-1", "1_0", "e\u0301\u20dd", 2**53 + 1, b"", b" ", {},
+    "٣", "²½", "-1", "1_0", "e\u0301\u20dd", 2**53 + 1, b"", b" ", {}, "²", "½", "五", "7", "\U000e0101", "\u200d",
 )  # fmt: skip
 BLANKS = ("\t", "\r\n", "\n", "  ", "   ", "\r", "\v", "\xa0", "\0", "\u3000", "\x1c")
 DIGITS = tuple("".join(map(chr, range(first, first + 10))) for first in (0x660, 0xFF10, 0x2080))
@@ -28,11 +29,14 @@ _KIN = (
     ("Field", "dict(__eq__=lambda self, other: True, __ne__=lambda self, other: False, __hash__=lambda self: 1)"),
 )  # fmt: skip
 """Name and methods of such a type."""
+_LONG, _AS_LENGTH, _FIRST_CHARACTER = 2_000, 0.6, 32
+"""The longest text made for a number that the code asks for, how often it is rather a length, and the least number that
+is also tried as a character's."""
 _BLANK = re.compile(r"\s+")
 _WORD = re.compile(r"[^\W\d_]{2,}")
-_ALONE, _ENDED, _TYPE, _MANY = 0.25, 0.15, 0.1, 40
-"""How often a text is replaced as a whole by a value that the code asks for, or gets a line end, and a value becomes
-its type; the most items of a container."""
+_ALONE, _ENDED, _TYPE, _CHARACTER, _MANY = 0.25, 0.15, 0.1, 0.2, 40
+"""How often a text is replaced as a whole by a value that the code asks for, or gets a line end, a value becomes its
+type, and a value that the code asks for stands for one of its characters; the most items of a container."""
 Change = Callable[[ast.expr, ast.expr, random.Random], ast.expr | None]
 
 
@@ -184,10 +188,15 @@ def _equal(value: object) -> object:
 
 
 def asked(values: Sequence[str | int], node: ast.expr, other: ast.expr, chance: random.Random) -> ast.expr | None:
-    """The input with one of these values: a text with it in the place of a word or beside one, a number at it or next
-    to it, and a container of so many items."""
+    """The input with one of these values: a text with it in the place of a word or beside one, or with one of its
+    characters, of so many characters or with the character of this number, a number at it or next to it, and a
+    container of so many items; one more or less, too."""
     value, given = value_of(node), chance.choice(values)
+    if isinstance(value, str) and type(given) is int:
+        made = _counted(value, given + chance.choice((-1, 0, 1)), chance)
+        return constant(made) if made is not None else None
     if isinstance(value, str) and isinstance(given, str):
+        given = chance.choice(given) if chance.random() < _CHARACTER else given
         words = list(_WORD.finditer(value))
         if not words or chance.random() < _ALONE:
             return constant(given)
@@ -200,6 +209,14 @@ def asked(values: Sequence[str | int], node: ast.expr, other: ast.expr, chance: 
         size = max(0, given + chance.choice((-1, 0, 1)))
         return type(node)([copy.deepcopy(node.elts[at % len(node.elts)]) for at in range(size)], ast.Load())
     return None
+
+
+def _counted(text: str, number: int, chance: random.Random) -> str | None:
+    """The text with so many characters, or with the character of this number; None if it can have neither."""
+    if text and 0 <= number <= _LONG and chance.random() < _AS_LENGTH:
+        return (text * (number // len(text) + 1))[:number]
+    at = chance.randrange(len(text) + 1)
+    return text[:at] + chr(number) + text[at:] if _FIRST_CHARACTER <= number <= sys.maxunicode else None
 
 
 CHANGES: dict[str, Change] = {

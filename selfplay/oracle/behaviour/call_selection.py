@@ -70,14 +70,14 @@ def observed_calls(bench: Bench, shown: Entered, scenarios: Mapping[str, Scenari
     played = {name: one.source for name, one in scenarios.items()}
     tried = TriedCalls(bench, Calls(shown.python, shown.paths, modules, helpers={**helpers, **played}))
     by_call = {one.call: one for one in scenarios.values()}
-    tests, values = novelty.shown, bench.asked
+    tests, wanted = novelty.shown, bench.asked
     of_tests, steps, *_ = add_by_turns(
-        tried, seen, [*by_call], varied_calls(seen, (), TRIED_CALLS, seed, values),
+        tried, seen, [*by_call], varied_calls(seen, (), TRIED_CALLS, seed, wanted),
         all_novel(seen, NOVEL_CALLS, seed, novelty),
     )  # fmt: skip
     telling = [tried.names[name] for name in tried.telling() if name not in steps]
     known = [source for name, source in tried.names.items() if name not in steps]
-    add_by_turns(tried, varied_calls(telling, known, 2 * TRIED_CALLS, seed + 1, values),
+    add_by_turns(tried, varied_calls(telling, known, 2 * TRIED_CALLS, seed + 1, wanted),
                  all_novel(telling, 2 * NOVEL_CALLS, seed + 1, novelty))  # fmt: skip
     made = {name: tried.names[name] for name in tried.telling() if name not in of_tests}
     shown_wrong = [name for name in tried.telling() if name in of_tests]

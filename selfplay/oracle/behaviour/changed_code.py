@@ -1,17 +1,21 @@
 """Which lines of the original a bug changes, and what values the functions there ask for."""
 
 import ast
+import json
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from selfplay import patches
+from selfplay.oracle.behaviour.pattern_samples import samples
+from selfplay.oracle.behaviour.stored_behaviour import WRONG_KIND
 from selfplay.oracle.originals import original_texts
 from selfplay.oracle.rewriting.python_trees import Function, is_text, parsed
 from selfplay.oracle.task import Task
 from selfplay.patches.changes import changes
 
-MOST_VALUES, LONGEST_VALUE, LARGEST_VALUE = 60, 40, 10_000
-"""Limits: values in all, the characters of a text, and a number, which may become a size."""
+MOST_VALUES, LONGEST_VALUE, LARGEST_VALUE, OF_A_PATTERN = 60, 40, 70_000, 4
+"""Limits: values in all, and as many texts for patterns, the characters of a text, and a number, which may become a
+size; texts for one pattern."""
 
 
 def changed_numbers(task: Task, *, insertions: bool = False) -> dict[str, set[int]]:
@@ -25,12 +29,42 @@ def changed_numbers(task: Task, *, insertions: bool = False) -> dict[str, set[in
 
 
 def asked_values(task: Task) -> tuple[str | int, ...]:
-    """The short texts and the numbers in the functions that the bug changes, as the original has them: their branches
-    ask for these, and few inputs of tests hold them."""
+    """The short texts and the numbers in the functions that the bug changes, as the original has them, and in what
+    these name, and texts that patterns among them match: their branches ask for these, and few inputs of tests hold
+    them."""
     found = dict[tuple[type, str | int], None]()
-    for _, function in _changed(task):
-        found |= dict.fromkeys((type(one), one) for one in _values(function))
-    return tuple(value for _, value in found)[:MOST_VALUES]
+    functions, patterns = [function for _, function in _changed(task)], list[str]()
+    for node in (*functions, *_meant(task, functions)):
+        found |= dict.fromkeys((type(one), one) for one in _values(node))
+        texts = (one.value for one in ast.walk(node) if isinstance(one, ast.Constant))
+        patterns += [one for one in texts if isinstance(one, str)]
+    matched = samples(dict.fromkeys(patterns), OF_A_PATTERN)[:MOST_VALUES]
+    return (*[value for _, value in found][:MOST_VALUES], *matched)
+
+
+def _meant(task: Task, functions: Sequence[Function]) -> Iterator[ast.expr]:
+    """What the names in these functions stand for, and the names in that, where the file says it in one assignment
+    outside of functions (`_SIGNS = frozenset("+-")`)."""
+    trees = map(parsed, original_texts(task.world, [*changed_numbers(task)]).values())
+    said = {target.id: one.value for tree in trees if tree for one in tree.body if isinstance(one, ast.Assign)
+            for target in one.targets if isinstance(target, ast.Name)}  # fmt: skip
+    left: list[ast.AST] = [*functions]
+    while left:
+        names = [one.id for one in ast.walk(left.pop(0)) if isinstance(one, ast.Name) and one.id in said]
+        for value in [said.pop(name) for name in dict.fromkeys(names)]:
+            left.append(value)
+            yield value
+
+
+def raised_errors(task: Task) -> frozenset[str]:
+    """The errors that the files which the bug changes raise by name, as the original has them, each as the outcome of a
+    call that raises it: no accidents, whether a test raises them or not. `TypeError` also says that an argument has a
+    wrong type."""
+    trees = map(parsed, original_texts(task.world, [*changed_numbers(task)]).values())
+    raised = [one.exc for tree in trees if tree for one in ast.walk(tree) if isinstance(one, ast.Raise)]
+    kinds = [one.func if isinstance(one, ast.Call) else one for one in raised]
+    names = {getattr(one, "attr", getattr(one, "id", "")) for one in kinds} - {""}
+    return frozenset(json.dumps(["raised", name]) for name in names) - {WRONG_KIND}
 
 
 def changed_methods(task: Task) -> tuple[tuple[str, str], ...]:
@@ -64,9 +98,9 @@ def _needs_its_object_alone(function: Function) -> bool:
     return alone and not hidden and not function.decorator_list and isinstance(function, ast.FunctionDef)
 
 
-def _values(function: Function) -> list[str | int]:
-    texts = {id(node.value) for node in ast.walk(function) if isinstance(node, ast.Expr) and is_text(node)}
-    found = [node.value for node in ast.walk(function) if isinstance(node, ast.Constant) and id(node) not in texts]
+def _values(code: ast.AST) -> list[str | int]:
+    texts = {id(node.value) for node in ast.walk(code) if isinstance(node, ast.Expr) and is_text(node)}
+    found = [node.value for node in ast.walk(code) if isinstance(node, ast.Constant) and id(node) not in texts]
     return [
         one for one in found
         if (type(one) is int and abs(one) <= LARGEST_VALUE) or (isinstance(one, str) and 0 < len(one) <= LONGEST_VALUE)

@@ -6,12 +6,14 @@ from functools import cached_property
 from types import MappingProxyType
 
 from selfplay.oracle.behaviour.asserted_errors import asserted_errors
+from selfplay.oracle.behaviour.call_options import options_of
+from selfplay.oracle.behaviour.call_probes import Asked
 from selfplay.oracle.behaviour.call_runner import Additions, Caller, Calls
-from selfplay.oracle.behaviour.changed_code import asked_values, changed_methods
+from selfplay.oracle.behaviour.changed_code import asked_values, changed_methods, raised_errors
 from selfplay.oracle.behaviour.contexts import BARE, CallContext
 from selfplay.oracle.behaviour.events import Event
 from selfplay.oracle.behaviour.line_marks import marked_files
-from selfplay.oracle.behaviour.program_names import program_names
+from selfplay.oracle.behaviour.program_names import package_texts, program_names
 from selfplay.oracle.behaviour.recording import Recording
 from selfplay.oracle.behaviour.stored_behaviour import Outcomes
 from selfplay.oracle.behaviour.traced_calls import ENTERED_FILE, Entered, read_entered, watching
@@ -81,9 +83,14 @@ class Bench:
         return self._caller.make(calls, (), files=files, planted=planted).outcomes
 
     @cached_property
-    def asked(self) -> tuple[str | int, ...]:
-        """What the changed functions ask for."""
-        return asked_values(self.task)
+    def asked(self) -> Asked:
+        """What the changed functions ask for, and the options of all."""
+        return Asked(asked_values(self.task), options_of(package_texts(self.task)))
+
+    @cached_property
+    def raised(self) -> frozenset[str]:
+        """The errors that the changed functions raise by name, as outcomes."""
+        return raised_errors(self.task)
 
     @cached_property
     def methods(self) -> tuple[tuple[str, str], ...]:

@@ -5,6 +5,7 @@ A program refuses what is put in the place of such an input, so a call of that s
 
 import ast
 import re
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import PurePosixPath
 
@@ -20,19 +21,24 @@ _NAME = re.compile(r"[A-Za-z][\w-]{1,30}")
 
 
 def program_names(task: Task) -> frozenset[str]:
-    """The names in the package, or the folder, of the files that the bug changed. Nothing that is called after a test
-    is read."""
+    """The names in the package, or the folder, of the files that the bug changed."""
+    return frozenset(name for text in package_texts(task) for name in _names(text))
+
+
+def package_texts(task: Task) -> Iterator[str]:
+    """The Python files of the package, or the folder, of the files that the bug changed, these first. Nothing that is
+    called after a test is read."""
     changed = [one.old_path for one in patches.parse(task.artifact.bug_inject) if one.old_path]
     original, paths = Original(task.world), dict.fromkeys(changed)
     for path in changed:
         paths |= dict.fromkeys(sorted(original.below(_package(path)), key=lambda one: (-_common(one, path), one)))
-    found, left = set[str](), MOST_TEXT
+    left = MOST_TEXT
     for path in [path for path in paths if path.endswith(".py") and "test" not in path.lower()][:MOST_FILES]:
         with suppress(OracleError):  # too large to be read
             text = original.text(path) or ""
             left -= len(text)
-            found |= _names(text) if left > 0 else set()
-    return frozenset(found)
+            if left > 0:
+                yield text
 
 
 def _names(text: str) -> set[str]:

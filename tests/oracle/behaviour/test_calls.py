@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from selfplay.oracle.behaviour.borrowed import helped, helper
-from selfplay.oracle.behaviour.call_probes import by_novelty, shape_of, varied_calls
+from selfplay.oracle.behaviour.call_probes import Asked, by_novelty, shape_of, varied_calls
 from selfplay.oracle.behaviour.call_source import target_of
 from selfplay.oracle.behaviour.traced_calls import Entered, _watched, read_entered
 
@@ -19,7 +19,7 @@ SEEN = ("m.split('a; b', strip=True)", "m.split('x y z')", "m.Parser(3).parse(['
 def test_other_calls_are_many_and_none_of_those_that_were_seen() -> None:
     made = varied_calls(SEEN, (), 80, 1)
     assert len(set(made)) == 80 and not set(made) & set(SEEN)
-    assert {target_of(one) for one in made} == {"m.split", "m.Parser.parse"}
+    assert {target_of(one) for one in made} == {"m.split", "m.Parser.parse", "m.Parser.parse.parse"}
     for one in made:
         ast.parse(one, mode="eval")
     assert varied_calls(SEEN, (), 80, 1) == made != varied_calls(SEEN, (), 80, 2)
@@ -27,11 +27,20 @@ def test_other_calls_are_many_and_none_of_those_that_were_seen() -> None:
 
 def test_what_the_code_asks_for_is_put_into_inputs() -> None:
     """A text gets the word, a number comes next to the number, and a list has so many items."""
-    made = varied_calls(["m.split('one two')", "m.first([7, 8])", "m.wait(50)"], (), 800, 1, ("halt", 20))
+    made = varied_calls(["m.split('one two')", "m.first([7, 8])", "m.wait(50)"], (), 800, 1, Asked(("halt", 20)))
     assert any("'halt two'" in one for one in made) and "m.split('halt')" in made
     assert {"m.wait(19)", "m.wait(20)", "m.wait(21)"} <= {*made}
     assert any(one == f"m.first({[7, 8] * 10})" for one in made)
     assert not any("halt" in one for one in varied_calls(SEEN, (), 400, 1))
+
+
+def test_a_number_that_the_code_asks_for_is_also_a_length_and_a_character() -> None:
+    """`len(value) > 128` and `ord(c) > 0xFFFF`; a text that it asks for is perhaps a set of characters."""
+    made = varied_calls(["m.parse('#ab')"], (), 1500, 1, Asked((128, 0xFFFF, "+-")))
+    given = [ast.literal_eval(one[8:-1]) for one in made if one.startswith("m.parse(") and one.endswith("')")]
+    assert {127, 128, 129} <= {*map(len, given)}
+    assert {chr(0xFFFE), chr(0xFFFF), chr(0x10000)} <= {character for text in given for character in text}
+    assert {"+", "-"} <= {*given}
 
 
 def test_a_call_without_inputs_has_no_others() -> None:
@@ -86,7 +95,7 @@ ARGUMENTS = (
 @pytest.mark.parametrize("argument", ARGUMENTS)
 def test_arguments_of_any_form_are_varied(argument: str):
     """What a test gives may be any expression; every change of it is a call again."""
-    for made in varied_calls([f"m.f({argument}, z=1)", "m.f('a', [1])"], (), 150, 1, ("halt", 20)):
+    for made in varied_calls([f"m.f({argument}, z=1)", "m.f('a', [1])"], (), 150, 1, Asked(("halt", 20))):
         assert isinstance(ast.parse(made, mode="eval").body, ast.Call)
 
 

@@ -1,7 +1,10 @@
 """What the changed functions ask for is put into inputs, so that their branches are seen."""
 
+import difflib
+import re
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from exploits.projects import Lab, Project
@@ -9,7 +12,7 @@ from exploits.projects import Lab, Project
 from selfplay.oracle.behaviour import observe
 from selfplay.oracle.behaviour.call_runner import Calls
 from selfplay.oracle.behaviour.call_selection import DrawnCalls
-from selfplay.oracle.behaviour.changed_code import asked_values
+from selfplay.oracle.behaviour.changed_code import asked_values, raised_errors
 from selfplay.oracle.behaviour.mutation_score import enough_shown
 from selfplay.oracle.behaviour.stored_behaviour import Behaviour
 from selfplay.oracle.behaviour.traced_calls import Entered
@@ -94,6 +97,44 @@ def test_branches_that_ask_for_words_of_no_test_are_seen(backend: Backend, tmp_p
     assert known is not None and len(known.calls.sources) >= 4
     for word in ("procedure", "terminate", "abandon"):
         assert any(word in call for call in known.further.calls.sources.values()), word
+
+
+SIGNS = """import re
+
+_SIGNS = frozenset("+-")
+_ALL = {*_SIGNS, "~"}
+_NUMBER = re.compile(r"%\\d{2}")
+_OTHER = "other"
+
+
+class Wrong(Exception):
+    pass
+
+
+def parse(text):
+    if text[:1] not in _ALL or _NUMBER.match(text):
+        raise Wrong(text)
+    if text == "+":
+        raise TypeError
+    return text
+
+
+def other():
+    raise KeyError(_OTHER)
+"""
+
+
+def test_what_names_stand_for_and_what_patterns_match_is_asked_for_too(tmp_path: Path) -> None:
+    """Also by way of another name; and errors that are raised by name are no accidents, but for wrong types."""
+    (tmp_path / "signs.py").write_text(SIGNS)
+    changed = SIGNS.replace(" or _NUMBER.match(text)", "").splitlines(True)
+    lines = difflib.unified_diff(SIGNS.splitlines(True), changed, "a/signs.py", "b/signs.py")
+    diff = "diff --git a/signs.py b/signs.py\n" + "".join(lines)
+    task: Any = SimpleNamespace(world=SimpleNamespace(tree=(tmp_path,)), artifact=SimpleNamespace(bug_inject=diff))
+    values = asked_values(task)
+    assert {"+-", "~", "+", 1} <= {*values} and "other" not in values
+    assert any(re.fullmatch(r"%\d{2}", str(one)) for one in values)
+    assert raised_errors(task) == {'["raised", "Wrong"]', '["raised", "KeyError"]'}
 
 
 @pytest.mark.slow
