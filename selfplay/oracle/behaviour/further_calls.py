@@ -7,26 +7,34 @@ where probes and guards leave a repair some freedom.
 """
 
 import ast
+import random
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from selfplay.oracle.behaviour.agreeing_calls import BESIDE, by_turns, function_of, guards_of
 from selfplay.oracle.behaviour.call_effects import EFFECTS, looked_at
 from selfplay.oracle.behaviour.call_effects import HELPER as LOOKING
-from selfplay.oracle.behaviour.call_probes import varied_calls
-from selfplay.oracle.behaviour.call_results import TriedCalls, only
+from selfplay.oracle.behaviour.call_probes import Asked, varied_calls
+from selfplay.oracle.behaviour.call_results import SCENARIO, TriedCalls, only
 from selfplay.oracle.behaviour.call_runner import Calls
 from selfplay.oracle.behaviour.call_source import call_tree, name_of, target_of
+from selfplay.oracle.behaviour.line_reach import ran_in
 from selfplay.oracle.behaviour.mutation_score import Mutants, enough_shown
+from selfplay.oracle.behaviour.probe_runner import Bench
 from selfplay.oracle.behaviour.sequences import HELPER, SEQUENCE, sequences
 from selfplay.oracle.behaviour.stored_behaviour import NO_ANSWER, Guards, without_accidents
 from selfplay.oracle.behaviour.unusual_inputs import unusual
 
 KEPT_FURTHER = 200
 """Further calls kept beside probes and guards, those that show a mutant, and those that are looked at closely."""
-SEARCHES, MOST_SEARCHES, SEARCHED_CALLS, SEARCHED = 2, 4, 300, "selfplay_u"
+SEARCHES, MOST_SEARCHES, SEARCHED_CALLS, SEARCHED = 2, 6, 300, "selfplay_u"
 """Where no call shows a mutant, so many more are made so often, and up to `MOST_SEARCHES` times while the grade would
 be weak for it, with names of this prefix."""
+
+NEAR = 120
+"""How many calls that run the lines of such mutants are varied."""
+NO_CALLS = (SCENARIO, SEQUENCE, EFFECTS)
+"""What is called in steps of several calls, which are not varied."""
 
 
 def further_calls(
@@ -36,25 +44,29 @@ def further_calls(
     """`tried`: calls that reach the changed functions, and those beside. `judged`: names of probes and guards, which
     are kept, as are those that show `mutants`; `shown`: of calls that tests make; `calls`: the tests' calls. Raises
     `SandboxError`."""
-    made, right = dict[str, str](), dict[str, Mapping[str, str]]()
+    made, right, bench = dict[str, str](), dict[str, Mapping[str, str]](), tried[0].bench
     for one in tried:
-        made |= without_accidents(one.names, one.first, shown)
+        made |= without_accidents(one.names, one.first, shown, bench.raised)
         right |= one.first
     more = [call for one in tried for name, call in one.names.items() if name not in shown]
     known = replace(tried[0].calls, helpers={**tried[0].calls.helpers, SEQUENCE: HELPER, EFFECTS: LOOKING})
-    steps = _numbered(SEQUENCE, sequences(calls, more, seed, tried[0].bench.methods)) | _numbered(
+    steps = _numbered(SEQUENCE, sequences(calls, more, seed, bench.methods)) | _numbered(
         EFFECTS, looked_at([*tried[0].names.values()], seed)
     )
-    right |= tried[0].bench.call(only(replace(known, sources=steps), steps)) if steps else {}
-    steps = without_accidents(steps, right, shown)
+    right |= bench.call(only(replace(known, sources=steps), steps)) if steps else {}
+    steps = without_accidents(steps, right, shown, bench.raised)
     left = {name: call for name, call in {**made, **steps}.items() if _whole(right.get(name, {}))}
     first = {name: left[name] for name in judged if name in left}
     telling = _telling(mutants, known, {**first, **left}, calls)
+    ran = dict[str, frozenset[int]]()
     for turn in range(MOST_SEARCHES):
         unseen = mutants.unseen(left)
         if not unseen or (turn >= SEARCHES and enough_shown(len(unseen), len(mutants.words))):
             break
-        fresh = _searched(tried[0], known, calls, f"{SEARCHED}{turn}_", seed + turn, right)
+        places = mutants.unseen_places(left)
+        near = _running({one.line for one in places}, replace(known, sources=left), bench, ran, seed + turn)
+        wanted = bench.asked.named_in("\n".join(one.statement for one in places))
+        fresh = _searched(tried[0], known, (calls, near, wanted), f"{SEARCHED}{turn}_", seed + turn, right, shown)
         left |= fresh
         telling += _telling(mutants, known, fresh, calls)
     kept = dict.fromkeys([*first, *telling, *(name for name in left if name.startswith(EFFECTS))])
@@ -69,16 +81,36 @@ def _telling(mutants: Mutants, known: Calls, sources: Mapping[str, str], calls: 
     return mutants.show(only(replace(known, sources=sources), sources), strange)
 
 
+def _running(
+    lines: Collection[int], known: Calls, bench: Bench, ran: dict[str, frozenset[int]], seed: int
+) -> list[str]:
+    """Some of the calls that run each of these lines, of the lines in turn. `ran` gains the lines of the calls that it
+    lacks."""
+    alone = [name for name, source in known.sources.items() if not target_of(source).startswith(NO_CALLS)]
+    random.Random(seed).shuffle(alone)
+    fresh = only(known, {*alone} - ran.keys())
+    ran |= {name: ran_in(said) for name, said in bench.lines(fresh).items()} if fresh.sources else {}
+    at = {f"{line} {name}": f"{line}" for line in sorted(lines) for name in alone if line in ran.get(name, ())}
+    found = by_turns(at, NEAR, NEAR)
+    return [*dict.fromkeys(known.sources[key.partition(" ")[2]] for key in found)]
+
+
 def _searched(
-    tried: TriedCalls, known: Calls, calls: Sequence[str], prefix: str, seed: int, right: dict[str, Mapping[str, str]]
-) -> dict[str, str]:
-    """Fresh calls and sequences, named with this prefix, that end as calls of the tests do. `right` gains what the
-    original does in them."""
-    varied = varied_calls(calls, [*tried.names.values()], SEARCHED_CALLS, seed, tried.bench.asked)
-    fresh = _numbered(prefix, [*varied, *sequences(calls, calls, seed, tried.bench.methods), *looked_at(varied, seed)])
-    right |= tried.bench.call(only(replace(known, sources=fresh), fresh))
-    return without_accidents({name: source for name, source in fresh.items() if _whole(right.get(name, {}))}, right,
-                             [name for name in tried.names if tried.names[name] in calls])  # fmt: skip
+    tried: TriedCalls, known: Calls, calls: tuple[Sequence[str], Sequence[str], Asked], prefix: str, seed: int,
+    right: dict[str, Mapping[str, str]], shown: Collection[str],
+) -> dict[str, str]:  # fmt: skip
+    """Fresh calls and sequences, named with this prefix, that end as calls of the tests do, made of the tests' calls
+    and of those that run what no call has shown, with what is named there. `right` gains what the original does in
+    them."""
+    (of_tests, near, wanted), bench = calls, tried.bench
+    others = [*tried.names.values(), *of_tests]
+    varied = [*varied_calls(near, others, SEARCHED_CALLS, seed, wanted),
+              *varied_calls(of_tests, others, SEARCHED_CALLS, seed, bench.asked)]  # fmt: skip
+    things = [*of_tests, *varied]
+    fresh = _numbered(prefix, [*varied, *sequences(things, things, seed, bench.methods), *looked_at(varied, seed)])
+    right |= bench.call(only(replace(known, sources=fresh), fresh))
+    whole = {name: source for name, source in fresh.items() if _whole(right.get(name, {}))}
+    return without_accidents(whole, right, shown, bench.raised)
 
 
 def _numbered(prefix: str, sources: Sequence[str]) -> dict[str, str]:

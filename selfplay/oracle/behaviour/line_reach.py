@@ -33,9 +33,11 @@ def _statements(tree: ast.Module) -> Iterator[int]:
 def reached(changed: frozenset[int], lines: Iterable[str]) -> tuple[int, int]:
     """The number of changed lines that run in calls with these `lines` (from `TriedCalls.lines`), and of all changed
     lines."""
-    ran = {line for text in set(lines) for first, last in _RANGE.findall(text) for line in _range(first, last)}
-    return len(changed & ran), len(changed)
+    return len(changed & {line for text in set(lines) for line in ran_in(text)}), len(changed)
 
 
-def _range(first: str, last: str) -> range:
-    return range(int(first), int(last or first) + 1)
+def ran_in(lines: str) -> frozenset[int]:
+    """The lines of one call."""
+    return frozenset(
+        line for first, last in _RANGE.findall(lines) for line in range(int(first), int(last or first) + 1)
+    )  # fmt: skip

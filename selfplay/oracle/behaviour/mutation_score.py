@@ -13,7 +13,7 @@ from selfplay.oracle.behaviour.call_runner import Additions, Calls
 from selfplay.oracle.behaviour.changed_code import changed_numbers
 from selfplay.oracle.behaviour.probe_runner import Bench
 from selfplay.oracle.originals import read_originals
-from selfplay.oracle.rewriting.mutants import with_mutants
+from selfplay.oracle.rewriting.mutants import Placed, with_mutants
 from selfplay.plain_text import decode, encode
 from selfplay.untrusted_json import json_value
 from selfplay.workbench.files import TestFile
@@ -34,23 +34,26 @@ def enough_shown(unseen: int, mutants: int) -> bool:
 @dataclass
 class Mutants:
     """The mutants of one bug. `files`: the changed files of the original with all of them; `words`: what each changes,
-    numbered from 1. `shown_by`: number -> some of the calls that show it, for each that was tried."""
+    numbered from 1; `placed`: where they are. `shown_by`: number -> some of the calls that show it, for each that was
+    tried."""
 
     bench: Bench
     files: Mapping[str, TestFile]
     words: tuple[str, ...]
+    placed: tuple[Placed, ...] = ()
     shown_by: dict[int, set[str]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, bench: Bench) -> "Mutants":
         lines, seed = changed_numbers(bench.task), secrets.randbits(64)
         originals = read_originals(bench.task.world, [*lines])
-        made, words = dict[str, TestFile](), list[str]()
+        made, found = dict[str, TestFile](), list[Placed]()
         for path, file in originals.items():
             most = max(1, MOST_MUTANTS // len(originals))
-            text, more = with_mutants(decode(file.content), lines[path], most, seed, len(words) + 1)
-            made[path], words = replace(file, content=encode(text)), [*words, *more]
-        return cls(bench, made, tuple(words))
+            text, more = with_mutants(decode(file.content), lines[path], most, seed, len(found) + 1)
+            made[path] = replace(file, content=encode(text))
+            found += more
+        return cls(bench, made, tuple(one.words for one in found), tuple(found))
 
     def show(self, calls: Calls, unusual: frozenset[str]) -> list[str]:
         """Make the calls of each mutant that is still unseen; returns those that show one. Raises `SandboxError`."""
@@ -63,6 +66,10 @@ class Mutants:
     def unseen(self, calls: Collection[str]) -> tuple[str, ...]:
         """Those that none of these calls shows, in words; also those that could not be tried."""
         return tuple(self.words[number - 1] for number in self._unseen(calls))
+
+    def unseen_places(self, calls: Collection[str]) -> list[Placed]:
+        """Where they are."""
+        return [self.placed[number - 1] for number in self._unseen(calls)]
 
     @property
     def _numbers(self) -> range:

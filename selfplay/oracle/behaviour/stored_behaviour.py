@@ -192,8 +192,10 @@ def refused(odd: Collection[str], outcomes: Outcomes) -> set[str]:
     return {name for name in odd if raising(outcomes.get(name, {}))}
 
 
-def without_accidents(made: Mapping[str, str], outcomes: Outcomes, seen: Collection[str]) -> dict[str, str]:
-    """The calls that end normally, or with an exception that calls of the tests raise too: any other exception comes
-    from an input whose result is not specified."""
-    known = {raising(outcomes.get(name, {})) for name in seen}
-    return {name: group for name, group in made.items() if raising(outcomes.get(name, {})) in known | {""}}
+def without_accidents(
+    made: Mapping[str, str], outcomes: Outcomes, seen: Collection[str], raised: frozenset[str] = frozenset()
+) -> dict[str, str]:
+    """The calls that end normally, or with an exception that calls of the tests raise too, or one of `raised`: any
+    other exception comes from an input whose result is not specified."""
+    known = {raising(outcomes.get(name, {})) for name in seen} | raised | {""}
+    return {name: group for name, group in made.items() if raising(outcomes.get(name, {})) in known}

@@ -32,11 +32,13 @@ PLAIN = SchemaNames()
 
 @dataclass(frozen=True)
 class Mutant:
-    """`node` is replaced by `by`, which shares nodes with it, or left out."""
+    """`node` is replaced by `by`, which shares nodes with it, or left out. `line`: the first of its statement, where a
+    mutant's caller asks for it."""
 
     node: ast.AST
     by: ast.expr | ast.stmt | None
     kind: str
+    line: int = 0
 
     def words(self) -> str:
         """What is changed, for people."""

@@ -8,7 +8,9 @@ import ast
 import random
 from collections import defaultdict
 from collections.abc import Iterator, Sequence, Set
+from dataclasses import replace
 from itertools import chain, islice, zip_longest
+from typing import NamedTuple
 
 from selfplay.oracle.rewriting.left_out import fewer_bounds, fewer_operands, fewer_words, truths
 from selfplay.oracle.rewriting.mutant_schema import PLAIN, Mutant, own_expressions, planted, without_effect
@@ -22,16 +24,25 @@ _TOLD = frozenset(["warn", "warning", "debug", "info", "error", "exception", "lo
 """Functions that tell people something, which no outcome shows."""
 
 
-def with_mutants(text: str, lines: Set[int], most: int, seed: int, first: int = 1) -> tuple[str, list[str]]:
-    """The file with at most `most` mutants of these lines in its functions, numbered from `first` on in the order of
-    the words. No mutant if it cannot be parsed, or be written."""
+class Placed(NamedTuple):
+    """A mutant in its file: what it changes, for people, and the first line of its statement, and the whole line."""
+
+    words: str
+    line: int
+    statement: str = ""
+
+
+def with_mutants(text: str, lines: Set[int], most: int, seed: int, first: int = 1) -> tuple[str, list[Placed]]:
+    """The file with at most `most` mutants of these lines in its functions, numbered from `first` on in this order.
+    None if it cannot be parsed, or be written."""
     tree = parsed(text)
     if tree is None:
         return text, []
     try:
         found = [*islice(_by_turns([*_mutants(tree, lines)], seed), most)]
-        words = [one.words() for one in found]
-        return (planted(tree, found, first, PLAIN), words) if words else (text, [])
+        lines_of = text.split("\n")
+        placed = [Placed(one.words(), one.line, lines_of[one.line - 1]) for one in found]
+        return (planted(tree, found, first, PLAIN), placed) if placed else (text, [])
     except RecursionError:
         return text, []
 
@@ -51,8 +62,8 @@ def _mutants(tree: ast.Module, lines: Set[int]) -> Iterator[Mutant]:
                 own = own_lines(statement) & lines
                 if own and not isinstance(statement, _SILENT) and not is_text(statement) and not _tells(statement):
                     if not without_effect(statement, body, function):
-                        yield Mutant(statement, None, "statement")
-                    yield from _within(statement, own)
+                        yield Mutant(statement, None, "statement", statement.lineno)
+                    yield from (replace(one, line=statement.lineno) for one in _within(statement, own))
 
 
 def _within(statement: ast.stmt, lines: Set[int]) -> Iterator[Mutant]:

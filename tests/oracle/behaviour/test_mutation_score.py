@@ -13,6 +13,7 @@ from oracle.behaviour.test_line_reach import KNOWN
 
 from selfplay.oracle.behaviour.compare import judge, unknown
 from selfplay.oracle.behaviour.mutation_score import Mutants
+from selfplay.oracle.rewriting.mutants import Placed
 
 PROGRAM = """
 import os, signal
@@ -76,8 +77,10 @@ def test_an_unusual_input_that_a_patch_refuses_shows_none_of_its_parts(tmp_path:
 
 def test_what_could_not_be_tried_counts_as_unseen() -> None:
     bench: Any = None
-    mutants = Mutants(bench, {}, ("one", "two", "three"), {1: {"c1"}, 2: set()})
+    places = tuple(Placed(words, at) for at, words in enumerate(("one", "two", "three")))
+    mutants = Mutants(bench, {}, ("one", "two", "three"), places, {1: {"c1"}, 2: set()})
     assert mutants.unseen(["c1"]) == ("two", "three") and mutants.unseen([]) == ("one", "two", "three")
+    assert [one.line for one in mutants.unseen_places(["c1"])] == [1, 2]
 
 
 @pytest.mark.slow

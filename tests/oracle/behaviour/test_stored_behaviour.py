@@ -223,6 +223,8 @@ def test_an_exception_that_no_test_sees_is_an_accident() -> None:
     seen = {"s": {"s/0": '["raised", "ValueError"]'}}
     made = {"a": {"a/0": '["raised", "ValueError"]'}, "b": {"b/0": '["raised", "TypeError"]'}, "c": {"c/0": "null"}}
     assert list(without_accidents(dict.fromkeys("abc", ""), {**seen, **made}, ["s"])) == ["a", "c"]
+    raised = frozenset(['["raised", "TypeError"]'])
+    assert list(without_accidents(dict.fromkeys("abc", ""), {**seen, **made}, ["s"], raised)) == ["a", "b", "c"]
 
 
 @pytest.mark.slow

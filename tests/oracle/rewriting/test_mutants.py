@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
+from selfplay.oracle.rewriting import mutants
 from selfplay.oracle.rewriting.mutant_schema import PLAIN
-from selfplay.oracle.rewriting.mutants import with_mutants
 
 TEXT = '''import warnings
 
@@ -33,6 +33,12 @@ def other(text):
     return text.strip().split(",", 1)
 '''
 LINES = frozenset(range(1, 99))
+
+
+def with_mutants(*given: Any, **named: Any) -> tuple[str, list[str]]:
+    """The text, and what each mutant changes, in words."""
+    text, placed = mutants.with_mutants(*given, **named)
+    return text, [one.words for one in placed]
 
 
 def of(number: int, text: str, name: str, *given: Any, **named: Any) -> Any:
@@ -94,6 +100,12 @@ def test_all_lines_of_a_head_count_and_those_of_what_handles_an_error() -> None:
     text = "def f(a, b):\n    try:\n        if (a\n          and b < 3):\n            g()\n    except E:\n        g()\n"
     assert "`b <= 3` for `b < 3`" in with_mutants(text, {4}, 99, 1)[1]
     assert with_mutants(text, {6}, 99, 1)[1] == ["without `try:`"]
+
+
+def test_a_mutant_is_known_by_the_line_where_it_is_asked_for() -> None:
+    """That of its statement: marks of lines that run stand before statements."""
+    text = "def f(a, b):\n    return g(\n        a,\n        key=b,\n    )\n"
+    assert {(one.line, one.statement) for one in mutants.with_mutants(text, {3, 4}, 9, 1)[1]} == {(2, "    return g(")}
 
 
 @pytest.mark.parametrize("text", [
