@@ -10,11 +10,10 @@ import copy
 import random
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 from selfplay.oracle.behaviour.literals import strings, varied
 from selfplay.oracle.behaviour.recording import LOCAL, NAMES, PLACEHOLDER
-from selfplay.oracle.behaviour.unseen_inputs import Novel, Novelty, novel_test
+from selfplay.oracle.behaviour.unseen_inputs import TIMES, Novel, Novelty, novel_test
 from selfplay.oracle.rewriting.python_claims import RAISES
 from selfplay.oracle.rewriting.python_trees import (
     Function,
@@ -55,7 +54,11 @@ def probed(
     if not wanted:
         return None
     names, novel, made = dict[str, str](), set[str](), dict[int, list[Function]]()
-    pool, renewed = strings(tree), partial(Novel, novelty or Novelty(text), chance)
+    pool, lengths = strings(tree), random.Random(f"{path} {seed}")
+
+    def renewed() -> Novel:
+        return Novel(novelty or Novelty(text), chance, lengths.choice(TIMES))
+
     for number, (function, _) in enumerate(chance.sample(wanted, min(len(wanted), most))):
         variants = _different(function, max(1, most // len(wanted)), chance, pool, renewed)
         for variant, (one, is_novel) in enumerate(variants):

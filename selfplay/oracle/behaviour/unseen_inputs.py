@@ -31,7 +31,7 @@ _SMALL = 0.4
 """How often 0 and 1 stay in a test: they begin and count."""
 _TAKING_APART = 0.5
 """How often `[:2]` and `[-1]` stay in a test: they take values apart rather than being some."""
-_TIMES, _LONGEST_TEXT = (1, 1, 1, 3, 8, 20), 400
+TIMES, _LONGEST_TEXT = (1, 1, 1, 3, 8, 20), 400
 """How often texts are repeated: novel numbers are larger than the tests', and what is cut at a novel length must be
 longer than that; a longer text is not repeated."""
 
@@ -168,7 +168,7 @@ def all_novel(calls: Sequence[str], most: int, seed: int, novelty: Novelty) -> l
     """At most `most` variants of these calls with every input replaced, taking the calls in turn."""
     chance, found = random.Random(seed), dict[str, None]()
     for turn in range(3 * most if calls else 0):
-        made = _renewed(calls[turn % len(calls)], Novel(novelty, chance, chance.choice(_TIMES)))
+        made = _renewed(calls[turn % len(calls)], Novel(novelty, chance, chance.choice(TIMES)))
         if len(made) <= LONGEST:
             found[made] = None
         if len(found) == most:

@@ -9,7 +9,7 @@ import pytest
 from selfplay.oracle.behaviour.call_runner import Called, Calls
 from selfplay.oracle.behaviour.compare import judge, judge_calls, unknown
 from selfplay.oracle.behaviour.literals import inputs
-from selfplay.oracle.behaviour.python_probes import Records
+from selfplay.oracle.behaviour.python_probes import Records, probed
 from selfplay.oracle.behaviour.stored_behaviour import ENOUGH, Behaviour, most_alike
 from selfplay.oracle.behaviour.unseen_inputs import Novel, Novelty, all_novel, is_novel, novel_test
 from selfplay.oracle.layers import passed
@@ -38,6 +38,14 @@ def test_texts_are_as_long_as_novel_numbers_ask_for() -> None:
     assert len({len(one) for one in found}) > 3 and max(map(len, found)) > 100
     novel = Novel(Novelty(SHOWN), random.Random(1), times=8)
     assert len(str(novel.value("x " * 100))) < 1_000 and len(str(novel.value("name"))) < 10  # not too long, and no name
+
+
+def test_texts_of_novel_tests_are_long_sometimes_too() -> None:
+    text = "def test_a():\n    assert cut('one two', 3) == 'one'\n"
+    made = probed("test_a.py", text, ["test_a.py::test_a"], 40, 1)
+    assert made is not None
+    texts = [one.value for one in ast.walk(ast.parse(made.text)) if isinstance(one, ast.Constant)]
+    assert {len(one) > 50 for one in texts if isinstance(one, str) and " " in one} == {True, False}
 
 
 def test_strange_numbers_are_below_those_of_the_tests_too() -> None:
