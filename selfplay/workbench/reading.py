@@ -13,9 +13,9 @@ MOST_BYTES, MOST_FILES = 64 * MIB, 5_000
 """Limits for all files read out of one run's sandbox."""
 WHOLE = f"{MOST_BYTES // MIB} MiB in {MOST_FILES:,} files"
 MOST_COMPILED = 8 * MIB
-MOST_ADDED = 16 * MIB
-"""What a diff may add to the files that are read for it: packed, a few megabytes of it make a thousand times as
-many."""
+MOST_ADDED = 2 * MIB
+"""What a diff may add to the files that are read for it, all together: packed, a few megabytes of it make a thousand
+times as many, and to judge one megabyte of source takes some 16 s."""
 ASK_SECONDS = 60.0
 _ASK = """
 import sys

@@ -29,7 +29,8 @@ def test_a_power_behind_many_files_is_seen(lab: Callable[[str], Lab], monkeypatc
 def test_what_a_prediction_adds_to_its_files_is_read_within_a_budget(
     lab: Callable[[str], Lab], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Three megabytes of a packed diff made 36 files of 16 MiB, which took 2.4 GB of the grader's memory."""
+    """Three megabytes of a packed diff made 36 files of 16 MiB, which took 2.4 GB of the grader's memory; 404 kB made
+    190 of 225 kB, which took a quarter of an hour."""
     monkeypatch.setattr(reading, "MOST_ADDED", 3000)
     here = lab("python")
     for size, resolved in ((500, True), (1000, False)):
