@@ -31,7 +31,7 @@ def kill_agent(sandbox: Any) -> None:
     os.kill(sandbox.hello.pid, signal.SIGKILL)
 
 
-def kill_inside(sandbox: Any) -> None:
+def kill_inside(sandbox: Any, by: int = signal.SIGKILL) -> None:
     """Kill the first process that the agent starts from now on. The struck command waits for it (`awaiting`): on a busy
     machine a short one would be over before it is seen."""
 
@@ -39,10 +39,15 @@ def kill_inside(sandbox: Any) -> None:
         agent, deadline = psutil.Process(sandbox.hello.pid), time.monotonic() + 20
         while time.monotonic() < deadline:
             for child in agent.children():
-                child.kill()
+                child.send_signal(by)
                 return
 
     threading.Thread(target=strike).start()
+
+
+def terminate_inside(sandbox: Any) -> None:
+    """The same by SIGTERM, as a scheduler, a logout or a machine that is short of memory does first."""
+    kill_inside(sandbox, signal.SIGTERM)
 
 
 def stand_still(sandbox: Any) -> None:
@@ -78,7 +83,7 @@ class Killing:
             self.struck += hit
         if hit:
             self.strike(sandbox)
-        return hit and self.strike in (kill_inside, stand_still)
+        return hit and self.strike in (kill_inside, terminate_inside, stand_still)
 
 
 def awaiting(command: str | Sequence[str]) -> list[str]:

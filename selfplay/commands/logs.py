@@ -1,9 +1,10 @@
 """What `selfplay logs` does, on values: run a dataset's evaluation of predictions in sandboxes, without a container
 engine, and keep the logs for another tool's grader."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from selfplay.commands.event_loop import in_parallel
@@ -25,13 +26,16 @@ from selfplay.oracle.world import open_world, solver_world
 from selfplay.plain_text import encode
 from selfplay.repository import Prepared
 from selfplay.rollout.scheduler import one_per_core
-from selfplay.sandbox import Backend, SandboxError
-from selfplay.sandbox.retry import again
+from selfplay.sandbox import Backend, Completed, Limits, SandboxError, World
+from selfplay.sandbox.kill_detection import believed, starved
+from selfplay.sandbox.retry import LIMITS, again
 
 LOG = "test_output.txt"
 NOT_APPLIED = ">>>>> Patch Apply Failed"
 TIMED_OUT = ">>>>> Tests Timed Out"
 """The marks that both graders look for."""
+_ENDED = re.compile(rb"^\| the test script ended with (-?\d{1,3})$", re.MULTILINE)
+"""What the evaluation says of its test script (`export/inside/evaluate.py`)."""
 
 
 @dataclass(frozen=True)
@@ -133,24 +137,34 @@ def _jobs(
 
 
 def _logged(job: _LogJob, backend: Backend) -> Logged:
-    """The log of one prediction, run in the same tree as an agent's image."""
-    extra = (job.bug.attempt,) if job.bug.attempt else ()
-    limit = seconds(job.bug)
+    """The log of one prediction, run in the same tree as an agent's image. What is killed, or gets no core, is run
+    again, as when this package grades: a log without results is a verdict for every grader."""
+    world, limit = solver_world(job.prepared), seconds(job.bug)
     try:
-        with open_world(backend, Task(solver_world(job.prepared), job.bug.artifact, extra)) as world:
-            sandbox = world.sandbox
-            if job.patch:
-                applied = sandbox.run(["git", "apply", "--verbose", "-"], timeout=60, stdin=job.patch)
-                if applied.exit_code:
-                    return Logged(f"{NOT_APPLIED}:\n{applied.text}")
-            sandbox.write_file("/tmp/eval.sh", job.script.encode())
-            done = sandbox.run(["bash", "-c", "bash /tmp/eval.sh 2>&1"], timeout=limit)
+        for _ in range(LIMITS):
+            done = believed(lambda: _evaluated(job, world, limit, backend), backend, world, Limits())
+            if not starved(done.timed_out, done.cpu_seconds, limit):
+                break
     except SandboxError:
         raise
     except SelfplayError as error:
         return Logged(why=error.message)
     late = f"\n\n{TIMED_OUT}: {limit:.0f} seconds exceeded.\n" if done.timed_out else ""
     return Logged(done.stdout.decode("utf-8", "replace") + late)
+
+
+def _evaluated(job: _LogJob, world: World, limit: float, backend: Backend) -> Completed:
+    """One evaluation in a fresh sandbox. It ends as graders expect; its exit code is here the test script's."""
+    extra = (job.bug.attempt,) if job.bug.attempt else ()
+    with open_world(backend, Task(world, job.bug.artifact, extra)) as opened:
+        if job.patch:
+            applied = opened.own.run("git", ["git", "apply", "--verbose", "-"], job.patch)
+            if applied.exit_code:
+                return replace(applied, stdout=f"{NOT_APPLIED}:\n{applied.text}".encode())
+        opened.sandbox.write_file("/tmp/eval.sh", job.script.encode())
+        done = opened.sandbox.run(["bash", "-c", "bash /tmp/eval.sh 2>&1"], timeout=limit)
+    codes = _ENDED.findall(done.stdout)
+    return replace(done, exit_code=int(codes[-1])) if codes else done
 
 
 def _unplayed(job: _LogJob, error: SelfplayError) -> Logged:

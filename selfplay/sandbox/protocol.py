@@ -17,7 +17,9 @@ MIB = 1024 * 1024
 BYTES_PER_FILE = PAGE = 4096
 SHARE_OF_SOCKETS = 8
 SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-KILLED = (-signal.SIGKILL, 128 + signal.SIGKILL)
+KILLS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+"""With these a machine without memory, a scheduler or a logout ends processes, those in sandboxes too."""
+KILLED = (*(-one for one in KILLS), *(128 + one for one in KILLS))
 """The exit code of a killed process, and of a shell whose last command was killed."""
 LEAST = {"memory_bytes": 8 * MIB, "disk_bytes": 256 * 1024, "processes": 1, "cpus": 0.01, "output_bytes": 1}
 """Smaller limits are an error for kernel and engine or, worse, mean no limit at all."""
@@ -114,7 +116,7 @@ class Completed:
 
     @property
     def was_killed(self) -> bool:
-        """Whether a SIGKILL, not ours, ended the command or the last program of a shell."""
+        """Whether a signal of `KILLS`, not ours, ended the command or the last program of a shell."""
         return self.exit_code in KILLED and not self.timed_out
 
     @property

@@ -132,7 +132,7 @@ OF_STRANGERS = {
     ("workbench/running.py", "_in_sandbox"): "a test script: `run_tests` runs it again",
     ("workbench/parsing.py", "parse_log"): "a bug's parser: a kill is `ParserKilled`, which runs again",
     ("repository/building/build.py", "run"): "a step of a build: `_undisturbed` believes its end",
-    ("commands/logs.py", "_logged"): "an evaluation script, whose log is what was asked for",
+    ("commands/logs.py", "_evaluated"): "an evaluation script, whose log is what was asked for",
 }
 
 

@@ -1,11 +1,13 @@
 """A sandbox that is lost says nothing of what ran in it, is kept nowhere, and is not the script's doing. Only a limit
 met inside is, or a kill of the script, and only when it happens again in a fresh sandbox."""
 
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import hand_made
 import pytest
-from killing import Killing, kill_agent, kill_inside, meet_limit, running, stand_still
+from killing import Killing, kill_agent, kill_inside, meet_limit, running, stand_still, terminate_inside
 
 from selfplay.artifact import Artifact
 from selfplay.sandbox import MIB, Backend, Cause, Limits, SandboxLost, World
@@ -91,7 +93,9 @@ def test_a_limit_and_then_a_kill_is_no_verdict(backend: Backend, worlds: dict[st
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("script", "code"), [("kill -9 $$", -9), ("sh -c 'kill -9 $$'; exit 137", 137)])
+@pytest.mark.parametrize(
+    ("script", "code"), [("kill -9 $$", -9), ("sh -c 'kill -9 $$'; exit 137", 137), ("kill $$", -15)]
+)
 def test_a_script_that_is_killed_every_time_is_believed(
     backend: Backend, worlds: dict[str, World], script: str, code: int
 ) -> None:
@@ -111,11 +115,12 @@ def test_a_script_that_the_kernel_kills_for_memory_is_run_once_more(backend: Bac
 
 @pytest.mark.slow
 @pytest.mark.parametrize("place", ["test_script.sh", "test_parser.py"])
+@pytest.mark.parametrize("strike", [kill_inside, terminate_inside])
 def test_what_is_killed_twice_and_then_left_alone_is_not_believed(
-    backend: Backend, worlds: dict[str, World], place: str
+    backend: Backend, worlds: dict[str, World], place: str, strike: Callable[[Any], None]
 ) -> None:
     """On the code before, the second kill was a verdict, which the cache kept: every later episode was invalid."""
-    bench = run_of(Killing(backend, running(place, 2), kill_inside), worlds["python"], hand_made.artifact("python"))
+    bench = run_of(Killing(backend, running(place, 2), strike), worlds["python"], hand_made.artifact("python"))
     run = bench.run()
     assert run.failed_at is None and not run.failed and bench.meter.runs == 3
 

@@ -29,11 +29,11 @@ def case_cuts(function: Function, failing: Sequence[Mapping[str, int]], lines: S
 
 def _argument_names(names: ast.expr) -> set[str]:
     """The parameter names given to `parametrize`: `"a, b"`, `["a", "b"]` or `("a", "b")`."""
-    try:
-        value = ast.literal_eval(names)
-    except ValueError:
+    parts = names.elts if isinstance(names, ast.List | ast.Tuple) else [names]
+    texts = [one.value for one in parts if isinstance(one, ast.Constant) and isinstance(one.value, str)]
+    if len(texts) < len(parts):
         return set()
-    return {name.strip() for name in (value.split(",") if isinstance(value, str) else value)}
+    return {name.strip() for name in (texts[0].split(",") if parts == [names] else texts)}
 
 
 def _stands_alone(node: ast.expr, lines: Sequence[str]) -> bool:
