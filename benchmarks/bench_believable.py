@@ -23,6 +23,8 @@ from benchmarks.figures import Figure, Sheet, at_least, at_most, report
 from selfplay import patches
 from selfplay.believable.product import is_product
 from selfplay.believable.stubs import stubs
+from selfplay.export.bug_selection import BugSelection
+from selfplay.export.pools import collect
 from selfplay.patches.applied import applied
 
 UNDEFINED, UNUSED = ("F821", "F822", "F823"), ("F401", "F811", "F841")
@@ -116,6 +118,12 @@ def read(folder: Path, original: Path) -> Read:
     )
 
 
+def read_all(run: Path) -> Iterator[Read]:
+    """What is found in the bugs of a run, of one repository or of many."""
+    for one in collect([run], BugSelection()).bugs:
+        yield read(run / "bugs" / one.bug.id, one.original)
+
+
 def share(values: Sequence[bool]) -> float:
     return 100 * sum(values) / max(1, len(values))
 
@@ -146,7 +154,7 @@ def main() -> None:
     parser.add_argument("--faults", action="store_true", help="name what speaks against each bug")
     parser.add_argument("--json", action="store_true", help="print the figures as JSON")
     chosen = parser.parse_args()
-    found = {run: [read(bug, run / "original") for bug in sorted(run.glob("bugs/*"))] for run in chosen.runs}
+    found = {run: [*read_all(run)] for run in chosen.runs}
     every = [one for each in found.values() for one in each]
     sheets = [sheet(run.name, each) for run, each in found.items()]
     report([*sheets, sheet("all", every)] if len(sheets) > 1 else sheets, chosen.json)

@@ -59,9 +59,9 @@ class FunctionPlanner(Planner):
 
     def __init__(self, task: InjectorTask, survey: Survey, rng: random.Random) -> None:
         super().__init__(task, survey, rng)
-        places = in_turns(survey.targets, task.seed)
-        parts = [[place for place in places if (len(place.tests) > MOST_TESTS) is many] for many in (False, True)]
-        self.targets = [target for part in parts for target in spread(part, task.turn)]
+        self.targets = in_turns(survey.targets, task.seed)
+        parts = [[one for one in self.targets if (len(one.tests) > MOST_TESTS) is many] for many in (False, True)]
+        self.order = [target for part in parts for target in spread(part, task.turn)]
         self.tried: set[Target] = set()
         self.parsed = 0
         self.special = task.strategy != "direct"
@@ -86,7 +86,7 @@ class FunctionPlanner(Planner):
         changes: list[PlantedChange] = []
         small: list[tuple[Target, Sequence[Cut]]] = []
         self.parsed = 0
-        for target in self.targets:
+        for target in self.order:
             enough = len(changes) == self.task.min_changed_files or len(small) == MOST_SMALL
             if enough or self.parsed > MOST_PARSED:
                 break
