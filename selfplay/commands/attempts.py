@@ -2,7 +2,7 @@
 
 import logging
 import time
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 
@@ -14,6 +14,7 @@ from selfplay.curriculum import Attempt, Curriculum
 from selfplay.curriculum.lost import attempt_job_name
 from selfplay.errors import SelfplayError
 from selfplay.formatting import Say, count
+from selfplay.oracle.errors import OracleError, WorldError
 from selfplay.oracle.reasons import OVER_LIMITS, UNPLAYED
 from selfplay.rollout.controls import Control, play_control
 from selfplay.rollout.ready_bug import ReadyBug
@@ -36,6 +37,10 @@ class SetAside:
     """An attempt that itself causes the loss of its sandbox, and why: it is not tried again."""
 
     why: str
+
+
+class NotGradable(str):
+    """Why no attempt at a bug can be graded: that is the bug's own doing, and says nothing about others."""
 
 
 Finished = SolverRollout | tuple[SolverKey, SolverOutcome]
@@ -100,15 +105,20 @@ async def play_attempts(
         return _unplayed(run, *job, error)
 
     failed: dict[str, str] = {}
+    faulty: dict[str, str] = {}
     why: dict[tuple[str, int], str] = {}
     idle_check = None if how.elsewhere else idle_check_in(run.seats, run.workers)
     losses = Retries(unplayed, idle_check, pool.lost.count_again)
-    async with aclosing(many(_passing_over(jobs, failed), play, how.places, losses)) as attempts:
+    async with aclosing(many(_passing_over(jobs, failed, faulty), play, how.places, losses)) as attempts:
         async for (ready, number), found in attempts:
             if isinstance(found, SetAside):
                 why[ready.bug.id, number] = found.why
                 pool.lost.set_aside(attempt_job_name(ready.bug.id, run.policy, number), found.why)
                 say(f"could not be played: {ready.bug.id} {run.policy} {number}: {found.why}")
+                continue
+            if isinstance(found, NotGradable):
+                say(f"{ready.bug.id} is not attempted: {found}")
+                faulty[ready.bug.id] = why[ready.bug.id, number] = found
                 continue
             if not isinstance(found, str):
                 told(_stored(pool, found))
@@ -136,6 +146,8 @@ async def _or_why_not(playing: Awaitable[Played], ready: ReadyBug, number: int) 
         return await playing
     except (SandboxError, InsideError, ModelDown, RolloutError):
         raise
+    except (OracleError, WorldError) as error:
+        return NotGradable(error.message)
     except Exception as error:
         if lost := as_lost(error, "an attempt could not be played"):
             raise lost from error
@@ -156,9 +168,9 @@ def _stored(pool: Curriculum, found: Finished) -> Attempt:
     return store_control(pool, *found) if isinstance(found, tuple) else store_attempt(pool, found)
 
 
-def _passing_over(jobs: Sequence[Job], failed: dict[str, str]) -> Callable[[int], Job | None]:
-    """The jobs in order, skipping those at a bug that could not be attempted."""
-    rest: Iterator[Job] = (job for job in jobs if job[0].bug.id not in failed)
+def _passing_over(jobs: Sequence[Job], *bugs: Mapping[str, str]) -> Callable[[int], Job | None]:
+    """The jobs in order, skipping those at one of these bugs."""
+    rest: Iterator[Job] = (job for job in jobs if not any(job[0].bug.id in known for known in bugs))
     return lambda running: next(rest, None)
 
 

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from selfplay.commands.attempts import AttemptPlay, lost_attempt, play_attempts
+from selfplay.commands.attempts import AttemptPlay, NotGradable, lost_attempt, play_attempts
 from selfplay.commands.storing import store_attempt
 from selfplay.commands.training.choice import TRAINING
 from selfplay.commands.training.interfaces import AttemptableBugs, RolloutBackend, TrainWatcher
@@ -62,7 +62,8 @@ class Attempting:
             or aside.get(attempt_job_name(bug, TRAINING, number), "its bug could not be attempted")
             for bug, number in sorted(set(attempts) - self.pool.attempts.stored(TRAINING, attempts))
         }
-        self._unplayed.note(unplayed, len(attempts))
+        own = {job for job, reason in unplayed.items() if isinstance(reason, NotGradable)}
+        self._unplayed.note({job: unplayed[job] for job in unplayed.keys() - own}, len(attempts) - len(own))
         for (bug, number), reason in unplayed.items():
             store_attempt(self.pool, lost_attempt(solving, bug, number, reason))
 
