@@ -3,7 +3,7 @@
 import ast
 import errno
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
 import pytest
@@ -148,6 +148,26 @@ def test_the_end_of_each_program_of_ours_is_looked_at() -> None:
     assert unguarded == {*OF_STRANGERS}
 
 
+OF_PROJECTS = {
+    ("scripted/injector/traced.py", "_run"): "the project's suite: what is killed each time is believed at last",
+    ("scripted/injector/traced.py", "_installed"): "the project's Python, likewise",
+    ("oracle/leak_audit/audit.py", "audit"): "the world's `env` is its sandbox's own",
+}
+
+
+def test_a_program_of_ours_is_not_one_that_the_build_wrote() -> None:
+    """A repository that installs a `cat` which kills itself was the machine's fault, eight times and in each list."""
+    strangers = {
+        (str(path.relative_to(ROOT)), function.name)
+        for path in sorted(ROOT.rglob("*.py"))
+        if path.parts[len(ROOT.parts)] != "sandbox"
+        for function in ast.walk(ast.parse(path.read_text()))
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef) and runs(function)
+        if guarded(function, {"undisturbed", "unless_killed"}) and "own_env" not in ast.unparse(function)
+    }
+    assert strangers == {*OF_PROJECTS}
+
+
 def runs(function: ast.AST) -> bool:
     """Whether it has a sandbox run a command."""
     calls = [node.func for node in ast.walk(function) if isinstance(node, ast.Call)]
@@ -157,6 +177,6 @@ def runs(function: ast.AST) -> bool:
     )
 
 
-def guarded(function: ast.AST) -> bool:
+def guarded(function: ast.AST, guards: Collection[str] = GUARDS) -> bool:
     names = [node.func for node in ast.walk(function) if isinstance(node, ast.Call)]
-    return any(isinstance(name, ast.Name) and name.id in GUARDS for name in names)
+    return any(isinstance(name, ast.Name) and name.id in guards for name in names)

@@ -70,7 +70,8 @@ class _Measurement:
             done = sandbox.run(["bash", SCRIPT], timeout=timeout, merge_stderr=True)
             if not done.timed_out:
                 return done
-            rescued = undisturbed(sandbox.run("cat /tmp/tmp.*/record", timeout=RESCUE_SECONDS), "cat", RESCUE_SECONDS)
+            rescued = sandbox.run("cat /tmp/tmp.*/record", timeout=RESCUE_SECONDS, env=sandbox.own_env)
+            undisturbed(rescued, "cat", RESCUE_SECONDS)
             return replace(done, stdout=done.stdout + b"\n" + rescued.stdout)
 
     def script(self, files: Iterable[str], excluded: Iterable[str] = ()) -> str:
