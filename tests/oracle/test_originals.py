@@ -51,7 +51,7 @@ def test_all_files_together_are_counted(tmp_path: Path, monkeypatch: pytest.Monk
     assert len(read_originals(World((tmp_path,)), names[:2])) == 2
     with pytest.raises(OracleError, match="more than"):
         read_originals(World((tmp_path,)), names)
-    monkeypatch.setattr(reading.ReadBudget.__init__, "__defaults__", (MOST_BYTES, 2))
+    monkeypatch.setattr(reading.ReadBudget.__init__, "__defaults__", (MOST_BYTES, 2, reading.WHOLE))
     small = [sized(tmp_path / f"small_{number}.py", 1) for number in range(3)]
     with pytest.raises(OracleError, match="more than"):
         read_originals(World((tmp_path,)), small)
