@@ -5,7 +5,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import psutil
@@ -40,6 +40,8 @@ def kill_inside(sandbox: Any, by: int = signal.SIGKILL) -> None:
         while time.monotonic() < deadline:
             for child in agent.children():
                 child.send_signal(by)
+                with suppress(psutil.NoSuchProcess):  # what is stopped meets other signals when it goes on
+                    child.send_signal(signal.SIGCONT)
                 return
 
     threading.Thread(target=strike).start()
