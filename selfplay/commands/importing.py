@@ -25,6 +25,7 @@ from selfplay.formatting import Say
 from selfplay.importers.rows import DatasetRow, ImportRefused, read_rows
 from selfplay.importers.tasks import ImportedTask, task_of
 from selfplay.repository.errors import BadStream
+from selfplay.repository.files.confined_write import PAGE
 from selfplay.repository.files.tar import Tar
 from selfplay.repository.files.tree_files import LARGEST_TREE, bring_tree_out, take_tree, tree_id
 from selfplay.repository.files.unpack import write_out
@@ -35,7 +36,7 @@ from selfplay.validators import Thresholds
 from selfplay.version import VERSION
 from selfplay.workbench.applying import DoesNotApply, apply_diffs
 
-MOST_TIMES, LEAST_ENTRY, SPARE_ENTRIES, PAGE = 100, 16, 16, 4096
+MOST_TIMES, LEAST_ENTRY, SPARE_ENTRIES = 100, 16, 16
 """An archive may hold so many times its size, and an entry for each so many bytes of it, which takes a page at least:
 else a dataset of some megabytes would fill the disk."""
 UNTRIED = ("its commit, taken back,", "what hides its tests")

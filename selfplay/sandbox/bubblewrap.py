@@ -46,7 +46,6 @@ class BubblewrapBackend:
         self.slots = slots() if self.identity.drop else None
         self.shared_uid = self.slots is None
         self.own_files = False
-        self._fitting: set[Limits] = set()
         self.cgroups = cgroups.find()
         owners.sweep()
         self._launcher = Launcher(self.programs)
@@ -117,9 +116,7 @@ class BubblewrapBackend:
     def start(self, world: World, limits: Limits = Limits()) -> BubblewrapSandbox:
         """A started sandbox, which the caller must close."""
         inside.check(world)
-        if limits not in self._fitting:  # to ask the machine takes as long as a command
-            machine.check(limits)
-            self._fitting.add(limits)
+        machine.check(limits)
         group = self.cgroups.create(limits) if self.cgroups else None
         groups = len(group.entry_files) if group else 0
         own = self.slots.take() if self.slots else 0

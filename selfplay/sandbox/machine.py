@@ -4,6 +4,7 @@ import os
 import platform
 import shutil
 from dataclasses import asdict, dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -58,8 +59,10 @@ def memory_bytes() -> int:
     return min([psutil.virtual_memory().total, *memory_ceilings()])
 
 
+@cache
 def check(limits: Limits) -> None:
-    """Raises `LimitsTooLarge`, naming the first of `limits` that exceeds this machine."""
+    """Raises `LimitsTooLarge`, naming the first of `limits` that exceeds this machine. What fits is asked once: to ask
+    the machine takes as long as a command."""
     most = {
         "memory_bytes": memory_bytes(),
         "processes": int(Path("/proc/sys/kernel/pid_max").read_text()),

@@ -89,8 +89,8 @@ def own_devices(place: str, memory: str) -> None:
     os.symlink("pts/ptmx", f"{place}/ptmx")
     for name in ("pts", "shm"):
         os.mkdir(f"{place}/{name}")
-    read_only_already = MS_NOSUID | MS_NOEXEC | MS_BIND | MS_REMOUNT | MS_RDONLY
-    mount("devices", place, "", read_only_already)  # by bwrap it would lose its devices
+    flags = MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NOEXEC
+    mount("devices", place, "", flags)  # read-only by bwrap, it would lose its devices
     mount("terminals", f"{place}/pts", "devpts", MS_NOSUID | MS_NOEXEC, TERMINALS)
     mount(memory, f"{place}/shm", "", MS_BIND)
 

@@ -138,14 +138,7 @@ OF_STRANGERS = {
 
 def test_the_end_of_each_program_of_ours_is_looked_at() -> None:
     """One kill of the program that asks what is installed made a right prediction one that cannot be graded."""
-    unguarded = {
-        (str(path.relative_to(ROOT)), function.name)
-        for path in sorted(ROOT.rglob("*.py"))
-        if path.parts[len(ROOT.parts)] != "sandbox"
-        for function in ast.walk(ast.parse(path.read_text()))
-        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef) and runs(function) and not guarded(function)
-    }
-    assert unguarded == {*OF_STRANGERS}
+    assert {place for place, function in running() if not guarded(function)} == {*OF_STRANGERS}
 
 
 OF_PROJECTS = {
@@ -157,15 +150,17 @@ OF_PROJECTS = {
 
 def test_a_program_of_ours_is_not_one_that_the_build_wrote() -> None:
     """A repository that installs a `cat` which kills itself was the machine's fault, eight times and in each list."""
-    strangers = {
-        (str(path.relative_to(ROOT)), function.name)
-        for path in sorted(ROOT.rglob("*.py"))
-        if path.parts[len(ROOT.parts)] != "sandbox"
-        for function in ast.walk(ast.parse(path.read_text()))
-        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef) and runs(function)
-        if guarded(function, {"undisturbed", "unless_killed"}) and "own_env" not in ast.unparse(function)
-    }
-    assert strangers == {*OF_PROJECTS}
+    ours = [(place, function) for place, function in running() if guarded(function, {"undisturbed", "unless_killed"})]
+    assert {place for place, function in ours if "own_env" not in ast.unparse(function)} == {*OF_PROJECTS}
+
+
+def running() -> Iterator[tuple[tuple[str, str], ast.AST]]:
+    """((file, name), function) of all that have a sandbox run a command, but those of its own room."""
+    for path in sorted(ROOT.rglob("*.py")):
+        if path.parts[len(ROOT.parts)] != "sandbox":
+            for one in ast.walk(ast.parse(path.read_text())):
+                if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef) and runs(one):
+                    yield (str(path.relative_to(ROOT)), one.name), one
 
 
 def runs(function: ast.AST) -> bool:

@@ -9,8 +9,9 @@ guard then does not count.
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 from selfplay.formatting import count
 from selfplay.oracle.behaviour.call_probes import varied_calls
@@ -32,6 +33,7 @@ from selfplay.oracle.behaviour.unseen_inputs import Novelty, all_novel
 from selfplay.oracle.behaviour.unusual_inputs import of_another_type, unusual
 from selfplay.oracle.layers import Layer, caught
 
+Key = TypeVar("Key")
 SEEN_BESIDE, TRIED_GUARDS, KEPT_GUARDS, OF_A_FUNCTION = 200, 200, 80, 8
 """Limits: calls of the tests to start from, calls made from them, and guards kept, in all and per function."""
 ENOUGH_OF_A_FUNCTION = 3
@@ -132,9 +134,9 @@ def function_of(source: str) -> str:
     return STEPS if module.startswith(SCENARIO) else name
 
 
-def by_turns(groups: Mapping[str, str], most: int, of_a_group: int) -> list[str]:
+def by_turns(groups: Mapping[Key, Hashable], most: int, of_a_group: int) -> list[Key]:
     """At most `most` names, taken from the groups in turn."""
-    left = defaultdict[str, list[str]](list)
+    left = defaultdict[Hashable, list[Key]](list)
     for name, group in groups.items():
         left[group].append(name)
     kept = [names[at] for at in range(of_a_group) for names in left.values() if at < len(names)]

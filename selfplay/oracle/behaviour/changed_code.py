@@ -45,8 +45,7 @@ def asked_values(task: Task) -> tuple[str | int, ...]:
 def _meant(task: Task, functions: Sequence[Function]) -> Iterator[ast.expr]:
     """What the names in these functions stand for, and the names in that, where the file says it in one assignment
     outside of functions (`_SIGNS = frozenset("+-")`)."""
-    trees = map(parsed, original_texts(task.world, [*changed_numbers(task)]).values())
-    said = {target.id: one.value for tree in trees if tree for one in tree.body if isinstance(one, ast.Assign)
+    said = {target.id: one.value for tree in _trees(task) for one in tree.body if isinstance(one, ast.Assign)
             for target in one.targets if isinstance(target, ast.Name)}  # fmt: skip
     left: list[ast.AST] = [*functions]
     while left:
@@ -60,11 +59,16 @@ def raised_errors(task: Task) -> frozenset[str]:
     """The errors that the files which the bug changes raise by name, as the original has them, each as the outcome of a
     call that raises it: no accidents, whether a test raises them or not. `TypeError` also says that an argument has a
     wrong type."""
-    trees = map(parsed, original_texts(task.world, [*changed_numbers(task)]).values())
-    raised = [one.exc for tree in trees if tree for one in ast.walk(tree) if isinstance(one, ast.Raise)]
+    raised = [one.exc for tree in _trees(task) for one in ast.walk(tree) if isinstance(one, ast.Raise)]
     kinds = [one.func if isinstance(one, ast.Call) else one for one in raised]
     names = {getattr(one, "attr", getattr(one, "id", "")) for one in kinds} - {""}
     return frozenset(json.dumps(["raised", name]) for name in names) - {WRONG_KIND}
+
+
+def _trees(task: Task) -> Iterator[ast.Module]:
+    """The files that the bug changes, as the original has them, without those that cannot be parsed."""
+    texts = original_texts(task.world, [*changed_numbers(task)]).values()
+    return (tree for text in texts if (tree := parsed(text)) is not None)
 
 
 def changed_methods(task: Task) -> tuple[tuple[str, str], ...]:

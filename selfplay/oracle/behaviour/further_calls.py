@@ -10,6 +10,7 @@ import ast
 import random
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from selfplay.oracle.behaviour.agreeing_calls import BESIDE, by_turns, function_of, guards_of
 from selfplay.oracle.behaviour.call_effects import EFFECTS, looked_at
@@ -35,6 +36,15 @@ NEAR = 120
 """How many calls that run the lines of such mutants are varied."""
 NO_CALLS = (SCENARIO, SEQUENCE, EFFECTS)
 """What is called in steps of several calls, which are not varied."""
+
+
+class _SearchStart(NamedTuple):
+    """Where a search begins: at the tests' calls, and at those `near` what no call has shown, with what is named
+    there."""
+
+    of_tests: Sequence[str]
+    near: Sequence[str]
+    wanted: Asked
 
 
 def further_calls(
@@ -66,7 +76,8 @@ def further_calls(
         places = mutants.unseen_places(left)
         near = _running({one.line for one in places}, replace(known, sources=left), bench, ran, seed + turn)
         wanted = bench.asked.named_in("\n".join(one.statement for one in places))
-        fresh = _searched(tried[0], known, (calls, near, wanted), f"{SEARCHED}{turn}_", seed + turn, right, shown)
+        begin = _SearchStart(calls, near, wanted)
+        fresh = _searched(tried[0], known, begin, f"{SEARCHED}{turn}_", seed + turn, right, shown)
         left |= fresh
         telling += _telling(mutants, known, fresh, calls)
     kept = dict.fromkeys([*first, *telling, *(name for name in left if name.startswith(EFFECTS))])
@@ -90,19 +101,17 @@ def _running(
     random.Random(seed).shuffle(alone)
     fresh = only(known, {*alone} - ran.keys())
     ran |= {name: ran_in(said) for name, said in bench.lines(fresh).items()} if fresh.sources else {}
-    at = {f"{line} {name}": f"{line}" for line in sorted(lines) for name in alone if line in ran.get(name, ())}
-    found = by_turns(at, NEAR, NEAR)
-    return [*dict.fromkeys(known.sources[key.partition(" ")[2]] for key in found)]
+    at = {(line, name): line for line in sorted(lines) for name in alone if line in ran.get(name, ())}
+    return [*dict.fromkeys(known.sources[name] for _, name in by_turns(at, NEAR, NEAR))]
 
 
 def _searched(
-    tried: TriedCalls, known: Calls, calls: tuple[Sequence[str], Sequence[str], Asked], prefix: str, seed: int,
+    tried: TriedCalls, known: Calls, begin: _SearchStart, prefix: str, seed: int,
     right: dict[str, Mapping[str, str]], shown: Collection[str],
 ) -> dict[str, str]:  # fmt: skip
-    """Fresh calls and sequences, named with this prefix, that end as calls of the tests do, made of the tests' calls
-    and of those that run what no call has shown, with what is named there. `right` gains what the original does in
-    them."""
-    (of_tests, near, wanted), bench = calls, tried.bench
+    """Fresh calls and sequences, named with this prefix, that end as calls of the tests do. `right` gains what the
+    original does in them."""
+    (of_tests, near, wanted), bench = begin, tried.bench
     others = [*tried.names.values(), *of_tests]
     varied = [*varied_calls(near, others, SEARCHED_CALLS, seed, wanted),
               *varied_calls(of_tests, others, SEARCHED_CALLS, seed, bench.asked)]  # fmt: skip

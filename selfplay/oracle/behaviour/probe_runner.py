@@ -85,7 +85,7 @@ class Bench:
     @cached_property
     def asked(self) -> Asked:
         """What the changed functions ask for, and the options of all."""
-        return Asked(asked_values(self.task), options_of(package_texts(self.task)))
+        return Asked(asked_values(self.task), options_of(self._texts))
 
     @cached_property
     def raised(self) -> frozenset[str]:
@@ -105,7 +105,12 @@ class Bench:
     @cached_property
     def names(self) -> frozenset[str]:
         """Names of options, which the program's own code holds."""
-        return program_names(self.task)
+        return program_names(self._texts)
+
+    @cached_property
+    def _texts(self) -> tuple[str, ...]:
+        """The program's own code."""
+        return tuple(package_texts(self.task))
 
     @cached_property
     def _marked(self) -> Mapping[str, TestFile]:

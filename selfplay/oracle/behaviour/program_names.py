@@ -5,7 +5,7 @@ A program refuses what is put in the place of such an input, so a call of that s
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import PurePosixPath
 
@@ -20,9 +20,9 @@ MOST_FILES, MOST_TEXT = 100, 2_000_000
 _NAME = re.compile(r"[A-Za-z][\w-]{1,30}")
 
 
-def program_names(task: Task) -> frozenset[str]:
-    """The names in the package, or the folder, of the files that the bug changed."""
-    return frozenset(name for text in package_texts(task) for name in _names(text))
+def program_names(texts: Iterable[str]) -> frozenset[str]:
+    """The names in these files, those of `package_texts`."""
+    return frozenset(name for text in texts for name in _names(text))
 
 
 def package_texts(task: Task) -> Iterator[str]:

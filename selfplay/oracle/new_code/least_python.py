@@ -20,7 +20,7 @@ def needs_newer(before: Mapping[str, str], after: Mapping[str, str], original: O
     """Sentences about files that such a Python could read before, and cannot read any more. All are path -> text."""
     least = _declared(original)
     for path, text in sorted(after.items()) if least is not None else ():
-        if _reads(before[path], least) and _reads(text, None) and not _reads(text, least):
+        if not _reads(text, least) and _reads(before[path], least) and _reads(text, None):
             yield f"{path} needs a newer Python than 3.{least}, which the project declares"
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from exploits.projects import Lab, Project
 
-from selfplay.oracle.behaviour.program_names import program_names
+from selfplay.oracle.behaviour.program_names import package_texts, program_names
 from selfplay.repository.suites.pytest_suite import PARSER, render_script
 from selfplay.sandbox import Backend
 
@@ -44,7 +44,7 @@ BUG = Project(
 def test_a_call_with_an_option_is_novel_by_its_other_inputs(backend: Backend, tmp_path: Path) -> None:
     """The bug shows only where `euro`, which the tests hold, is passed: a replaced style raises `KeyError`."""
     lab = Lab("python", backend, tmp_path, BUG)
-    names = program_names(lab._grader.task)
+    names = program_names(package_texts(lab._grader.task))
     assert {"plain", "euro"} <= names
     assert not {"free", "costly"} & names  # only tests have these
     known = lab._grader.calibration.behaviour
