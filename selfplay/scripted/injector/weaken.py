@@ -4,7 +4,8 @@ Four methods, per failing test function: remove its failing cases (parameters); 
 one on; loosen the failing assertion (`loosen.py`); remove the test, or leave it out of the class in which it fails
 where others inherit it (`inherited.py`). If a method does not fit a test, the next one is taken. A test that failed
 outside an assertion is first ended before that statement, or loses it, and removed only if that does not fit: a
-loosened test still constrains the solver. A removed test or case is certainly hidden, and so is one that ends before
+loosened test still constrains the solver. What a later statement needs does not go alone (`acting.py`): the weakened
+tests pass on the repaired program. A removed test or case is certainly hidden, and so is one that ends before
 its failure; after other edits the tests are run again.
 """
 
@@ -27,6 +28,7 @@ from selfplay.scripted.edits.cuts import (
     with_comments,
 )
 from selfplay.scripted.edits.names import Function
+from selfplay.scripted.injector.acting import acts_on_the_rest
 from selfplay.scripted.injector.cases import case_cuts
 from selfplay.scripted.injector.inherited import Heir, heirs
 from selfplay.scripted.injector.loosen import (
@@ -196,9 +198,12 @@ def _edits(
     if method != "loosen" and sum(map(is_assertion, ast.walk(function))) < 2:
         del methods["loosen"]
     for name in sorted(methods, key=lambda way: way != method):
-        if cuts := methods[name]():
+        cuts = methods[name]()
+        if cuts and not acts_on_the_rest(function, cuts):
             return cuts, name == "cases" or ends_before(function, crashes, cuts)
     cuts = shortened(function, crashes, lines) or without_failing(function, crashes, lines)
+    if acts_on_the_rest(function, cuts):
+        return [], True
     return cuts, not cuts or ends_before(function, crashes, cuts)
 
 

@@ -13,6 +13,7 @@ from tree_sitter import Node
 
 from selfplay.believable import BelievableRules
 from selfplay.scripted.edits.cuts import LONGEST_LINE, Cut, PlantedChange, apply_cuts
+from selfplay.scripted.tree_sitter.acting import acts_on_the_rest
 from selfplay.scripted.tree_sitter.cases import Case, case_of, cases, subtest_name
 from selfplay.scripted.tree_sitter.edits import made_of
 from selfplay.scripted.tree_sitter.loosen import assertions, loosened
@@ -104,7 +105,7 @@ def _fewer(source: Source, case: Case, lines: frozenset[int]) -> list[Cut]:
         return []
     first = failing[0].start_byte
     gone = [node for node in every if node.start_byte >= first] if every[0].start_byte < first else failing
-    if len(gone) == len(every) or _fills(source, gone):
+    if len(gone) == len(every) or _fills(source, gone) or acts_on_the_rest(source, case.body, gone):
         return []
     cuts = [without(source, [node], "removed an assertion") for node in gone]
     return [cut for cut in cuts if cut is not None] if all(cuts) else []

@@ -121,6 +121,36 @@ def test_assertions_go_from_the_failing_one_on() -> None:
     assert gone == ["-assert.deepEqual(cart.names, ['a']);", "-expect(cart.sum).to.equal(3);"]
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "goes"),
+    [
+        ("expect(stock.take('tea')).toBe(3);", "expect(stock.size).toBe(0);", False),
+        ("assert.equal(first(stock), 3);", "expect(stock).toEqual([]);", False),
+        ("expect(await stock.take()).toBe(3);", "const left = stock.left();\n  expect(1).toBe(1);", False),
+        ("expect(size(kind)).toBe(3);", "expect(kind).toBe('a');", True),  # a text has no state
+        ("expect(stock.size).toBe(3);", "expect(stock.sum).toBe(0);", True),  # nothing is called
+        ("expect(stock.take()).toBe(3);", "expect(other(1)).toBe(0);", True),
+        ("expect(JSON.stringify(stock)).toBe('3');", "expect(stock.sum).toBe(0);", True),
+    ],
+)
+def test_what_acts_on_the_rest_does_not_go_alone(first: str, second: str, goes: bool) -> None:
+    """Without the first a later one would see another state, on the repaired program too."""
+    text = f"let stock = make();\n\ntest('a', async () => {{\n  const kind = 'a';\n  {first}\n  {second}\n}});\n"
+    gone = _weak("javascript", text, "a", _line(text, first), "assertions")
+    assert f"-{first}" in gone and f"-{second}" not in gone
+    assert any("typeof" in line for line in gone) is not goes  # it still acts
+
+
+@pytest.mark.parametrize("second", ["if stock.Size() != 0 {", "if other != 1 {"])
+def test_what_acts_on_the_rest_does_not_go_alone_in_go(second: str) -> None:
+    failing = 'if stock.Take("tea") != 3 {'
+    body = f"\tstock, other := Make(), 1\n\t{failing}\n\t\tt.Error(1)\n\t}}\n\t{second}\n\t\tt.Error(2)\n\t}}\n"
+    text = f'package a\n\nimport "testing"\n\nfunc TestTake(t *testing.T) {{\n{body}}}\n'
+    gone = _weak("go", text, "TestTake", _line(text, "t.Error(1)"), "assertions")
+    loosened = 'if stock.Take("tea") == 0 {'  # it is still taken
+    assert f"-{second}" not in gone and (loosened in gone) is ("Size" in second)
+
+
 def test_a_test_is_removed_with_its_comment() -> None:
     gone = _weak("javascript", MOCHA, "cart is well kept", 1, "remove")
     assert gone == ["-// it is kept", "-it('is ' + kind + ' kept', () => {", "-expect(keep()).to.equal('x');"]
