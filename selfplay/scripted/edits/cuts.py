@@ -134,7 +134,7 @@ def first_line(node: ast.stmt) -> int:
     return min([node.lineno, *(decorator.lineno for decorator in decorators)])
 
 
-def last_line(node: ast.stmt | ast.excepthandler) -> int:
+def last_line(node: ast.stmt | ast.expr | ast.excepthandler) -> int:
     return node.end_lineno or node.lineno
 
 
