@@ -1,6 +1,5 @@
 """What a run costs: wall seconds, core seconds, and the equivalent number of runs of the repository's test suite."""
 
-import contextlib
 import time
 from collections.abc import Callable
 from typing import Any
@@ -13,18 +12,34 @@ from selfplay.sandbox import container_cpu
 
 EVERY = 10.0
 """Seconds of the account that a kill may lose."""
+MOST_READINGS = 5
+"""How often processes are read again because one ended meanwhile."""
 
 
 def cpu_seconds() -> float:
     """User and system seconds of this process, its live descendants, its reaped descendants (dead sandboxes), and the
     commands that ran in containers."""
-    total = container_cpu.cpu_seconds()
-    own = psutil.Process()
+    readings = list[float]()
+    for _ in range(MOST_READINGS):
+        seconds, whole = _processes_seconds()
+        readings.append(seconds)
+        if whole:
+            break
+    return container_cpu.cpu_seconds() + max(readings)
+
+
+def _processes_seconds() -> tuple[float, bool]:
+    """The seconds of the processes, and whether all were read. What is reaped after its parent was read and before it
+    is read itself is in neither's seconds."""
+    own, total, whole = psutil.Process(), 0.0, True
     for process in [own, *own.children(recursive=True)]:
-        with contextlib.suppress(psutil.NoSuchProcess):
+        try:
             times = process.cpu_times()
-            total += times.user + times.system + times.children_user + times.children_system
-    return total
+        except psutil.NoSuchProcess:
+            whole = False
+            continue
+        total += times.user + times.system + times.children_user + times.children_system
+    return total, whole
 
 
 class CostMeter:

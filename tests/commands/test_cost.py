@@ -1,11 +1,14 @@
 """The price of a run counts what happened in sandboxes, however it was started there and however it ended."""
 
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
+import psutil
 import pytest
 
-from selfplay.commands.cost import CostMeter, cost_report
+from selfplay.commands.cost import CostMeter, cost_report, cpu_seconds
 from selfplay.curriculum import open_curriculum
 from selfplay.repository import Suite
 from selfplay.sandbox import Backend, World
@@ -29,6 +32,24 @@ def test_a_sandbox_s_processes_are_counted_once(backend: Backend, tmp_path: Path
     spent = burned(backend, tmp_path, f"python3 -c '{BURN.format(seconds=1)}'")
     # 1 s is burned; the start of Python and of the sandbox come on top, which cost `nothing` and some 0.05 s
     assert 0.95 < spent - nothing < 1.4
+
+
+def test_a_process_that_ends_while_it_is_read_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its parent, this process, is read before it reaps the child, and the child after."""
+    before = cpu_seconds()
+    child = psutil.Popen([sys.executable, "-c", BURN.format(seconds=0.5) + "\nprint(flush=True)\ninput()"],
+                         stdin=subprocess.PIPE, stdout=subprocess.PIPE)  # fmt: skip
+    child.stdout.readline()
+    read = psutil.Process.cpu_times
+
+    def reaped_meanwhile(process: psutil.Process) -> object:
+        if process.pid == child.pid:
+            child.kill()
+            child.wait()
+        return read(process)
+
+    monkeypatch.setattr(psutil.Process, "cpu_times", reaped_meanwhile)
+    assert cpu_seconds() - before >= 0.45
 
 
 @pytest.mark.slow
