@@ -17,7 +17,7 @@ from selfplay.oracle.errors import OracleError
 from selfplay.oracle.rewriting.instrument import Instrumented
 from selfplay.workbench.files import TestFile
 
-FORMAT = 21
+FORMAT = 22
 """Version of a stored calibration; calibrations of other versions are made again."""
 
 
@@ -91,6 +91,7 @@ class Calibration:
             "behaviour": shown and {
                 "files": stored.files(shown.files), "calls": stored.calls(shown.calls),
                 "novel": sorted(shown.novel), "kinds": {kind: [*names] for kind, names in shown.kinds.items()},
+                "odd": sorted(shown.odd),
                 "right": stored.plain_outcomes(shown.right), "wrong": stored.plain_outcomes(shown.wrong),
                 "guards": stored.guards(shown.guards), "further": stored.guards(shown.further),
                 "constant_caught": shown.constant_caught, "reached": [*shown.reached],
@@ -186,6 +187,7 @@ def _calibration(value: dict[str, Any]) -> Calibration:
         behaviour=None if shown is None else Behaviour(
             stored.files_of(shown["files"]), stored.calls_of(shown["calls"]), frozenset(stored.texts(shown["novel"])),
             {stored.text(kind): stored.texts(names) for kind, names in shown["kinds"].items()},
+            frozenset(stored.texts(shown["odd"])),
             stored.outcomes_of(shown["right"]), stored.outcomes_of(shown["wrong"]),
             stored.guards_of(shown["guards"]), stored.guards_of(shown["further"]),
             stored.flag(shown["constant_caught"]), stored.pair(shown["reached"]), stored.texts(shown["unseen"]),

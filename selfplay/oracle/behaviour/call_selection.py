@@ -93,6 +93,7 @@ def observed_calls(bench: Bench, shown: Entered, scenarios: Mapping[str, Scenari
     kinds = strata({name: made[name] for name in groups if name in lines and name not in odd}, lines, seen,
                    {ran[name] for name in shown_wrong})  # fmt: skip
     kept = _kept(bench, tried, groups, novel, kinds, hash_seed)
+    kept = replace(kept, odd=odd & kept.right.keys())
     if len(kept.calls.sources) < ENOUGH:
         return DrawnCalls(kept, lambda: kept)
     run = reached(changed_statements(bench.task), [ran[name] for name in kept.calls.sources])

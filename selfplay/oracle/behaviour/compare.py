@@ -1,7 +1,7 @@
 """Judges a prediction by its behaviour on inputs that the solver never saw: runs the probes, and compares their record
 with the original and the buggy program (`stored_behaviour.py`)."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -12,7 +12,15 @@ from selfplay.oracle.behaviour.contexts import BARE, users_place
 from selfplay.oracle.behaviour.input_kinds import ENOUGH_OF_A_KIND
 from selfplay.oracle.behaviour.mutation_score import enough_shown
 from selfplay.oracle.behaviour.recording import Recording
-from selfplay.oracle.behaviour.stored_behaviour import ENOUGH, Behaviour, Outcomes, compared, most_alike, worn
+from selfplay.oracle.behaviour.stored_behaviour import (
+    ENOUGH,
+    Behaviour,
+    Outcomes,
+    compared,
+    most_alike,
+    without_odd,
+    worn,
+)
 from selfplay.oracle.layers import Layer, caught, passed, unavailable
 from selfplay.oracle.task import Task
 from selfplay.oracle.trial import Trial, TrialOrder, run_trial
@@ -53,7 +61,7 @@ def look(backend: Backend, task: Task, order: TrialOrder, known: Behaviour, limi
     stopped = [layer for layer in said if layer.state == "caught"]
     others = apart(known, first.outcomes, other.outcomes), tiring(known, first.outcomes)
     stopped += [one for one in (*others, *(damage(known.guards, called.outcomes) for called in (first, other))) if one]
-    return (stopped or [unknown(known, said[0])])[0], trial
+    return (stopped or [unknown(*without_odd(known, {**seen, **first.outcomes}), said[0])])[0], trial
 
 
 def judge_calls(known: Behaviour, seen: Outcomes, called: Called) -> Layer:
@@ -80,15 +88,18 @@ def within_the_runner(known: Behaviour, said: Layer) -> Layer:
     return replace(unavailable("behaviour", f"{outside}, and {ENOUGH} are needed; {said.reason}"), runs=1)
 
 
-def unknown(known: Behaviour, said: Layer) -> Layer:
+def unknown(known: Behaviour, odd: Sequence[str], said: Layer) -> Layer:
     """Not available if the probes cannot tell a repair from a program that knows their answers: nearly all answers are
-    equal, too few inputs are novel, few changed lines ran, or they do not show many mutants of these."""
+    equal, too few inputs are novel, few changed lines ran, or they do not show many mutants of these. Nor if it gives
+    other answers on `odd` inputs, which may be right."""
     if said.state != "passed":
         return said
     alike = len(most_alike(known.right))
     if alike >= AGREE * len(known.right) and not known.constant_caught:
         why = f"{alike} of {count(len(known.right), 'input')} have the same answer, which a program may give to all"
-    elif len(known.novel) < ENOUGH:
+    elif odd:
+        why = f"it gives another answer on {count(len(odd), 'input')} of a type that no test passes"
+    elif len(known.novel & known.right.keys()) < ENOUGH:
         why = f"{count(len(known.novel), 'call')} with only inputs that no test contains, and {ENOUGH} are needed"
     elif known.reached[0] < HALF * known.reached[1]:
         why = f"the inputs run {known.reached[0]} of the {known.reached[1]} changed lines"
@@ -124,6 +135,7 @@ def tiring(known: Behaviour, seen: Outcomes) -> Layer | None:
 def judge(known: Behaviour, seen: Outcomes) -> Layer:
     """The layer's result for the record of a prediction."""
     name: Final = "behaviour"
+    known, _ = without_odd(known, seen)
     said = compared(known.right, known.wrong, seen)
     apart_from_tests = {probe: known.right[probe] for probe in known.right if probe in known.novel}
     novel = compared(apart_from_tests, known.wrong, seen)
@@ -131,8 +143,7 @@ def judge(known: Behaviour, seen: Outcomes) -> Layer:
         return caught(name, "the program left no record of its behaviour on other inputs", 1)
     every, right, wrong = said.counted, said.right, said.wrong
     if every < ENOUGH:
-        gone = len(known.right) - every
-        why = f"the targets of {gone} of {count(len(known.right), 'probe')} do not exist"
+        why = f"{count(every, 'probe')} have a target that exists and an input of a type that tests pass"
         return replace(unavailable(name, why), runs=1)
     if wrong > SAME * every:
         return caught(name, f"it behaves like the buggy program on {wrong:.3g} of {every} inputs outside the tests", 1)

@@ -8,7 +8,7 @@ of a repair, does not. Deviation from the paper: there the tests alone judge a p
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from selfplay.oracle.behaviour.call_runner import AGAIN, Calls
 from selfplay.oracle.behaviour.events import Event
@@ -44,21 +44,22 @@ class Guards:
 
 @dataclass(frozen=True)
 class Behaviour:
-    """`files`: the test files with probes instead of tests; `calls`: the call probes; `novel`: call probes whose
-    inputs do not occur in the tests; `kinds`: input kind -> its call probes (`input_kinds.py`). `right`: the
-    original's outcomes where the buggy program differs; `wrong`: the buggy program's outcomes there. `guards`:
-    calls on which both agree; `further`: all calls, as far as they last; `constant_caught`: whether the guards
-    catch programs that give most probes' answer to all inputs (`constant_programs.py`). `reached`: how many of the
-    changed lines run in any of these calls, of how many (`line_reach.py`). `unseen`: mutants of these lines that
-    show in no call, in words, of so many `mutants` (`mutation_score.py`). `hash_seed`: drawn once; the original
-    was seen under it, and predictions are, since two items of a set have the same order under half of all seeds.
-    `runs`: suite runs that this took; `events`: what the programs did to their interpreter meanwhile; neither
-    is stored."""
+    """`files`: the test files with probes instead of tests; `calls`: the call probes; `novel`: call probes whose inputs
+    do not occur in the tests; `kinds`: input kind -> its call probes (`input_kinds.py`); `odd`: call probes with an
+    input of a type that no test passes there, which refuse nobody (`without_odd`). `right`: the original's outcomes
+    where the buggy program differs; `wrong`: the buggy program's outcomes there. `guards`: calls on which both agree;
+    `further`: all calls, as far as they last; `constant_caught`: whether the guards catch programs that give most
+    probes' answer to all inputs (`constant_programs.py`). `reached`: how many of the changed lines run in any of these
+    calls, of how many (`line_reach.py`). `unseen`: mutants of these lines that show in no call, in words, of so many
+    `mutants` (`mutation_score.py`). `hash_seed`: drawn once; the original was seen under it, and predictions are, since
+    two items of a set have the same order under half of all seeds. `runs`: suite runs that this took; `events`: what
+    the programs did to their interpreter meanwhile; neither is stored."""
 
     files: Mapping[str, TestFile] = field(default_factory=dict)
     calls: Calls = field(default_factory=Calls)
     novel: frozenset[str] = frozenset()
     kinds: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    odd: frozenset[str] = frozenset()
     right: Outcomes = field(default_factory=dict)
     wrong: Outcomes = field(default_factory=dict)
     guards: Guards = field(default_factory=Guards)
@@ -92,6 +93,19 @@ def compared(right: Outcomes, wrong: Outcomes, seen: Outcomes) -> Compared:
     counted = [probe for probe in right if not _gone(right[probe], seen.get(probe, {}))]
     both = [_shares(right[probe], wrong[probe], seen.get(probe, {})) for probe in counted]
     return Compared(len(counted), sum(one for one, _ in both), sum(other for _, other in both))
+
+
+def without_odd(known: Behaviour, seen: Outcomes) -> tuple[Behaviour, list[str]]:
+    """The probes that judge this prediction, and the odd ones on which it gives another answer than both programs. What
+    is right for an input of a type that no test passes is nowhere said: a repair may refuse it, or do what the original
+    does not. As the buggy program it may not answer."""
+    apart = {
+        name: said for name in known.odd & known.right.keys()
+        if GONE not in (said := seen.get(name, {})).values() and said and said != known.right[name]
+        and (refusing(said) or said != known.wrong[name])
+    }  # fmt: skip
+    left = {name: said for name, said in known.right.items() if name not in apart}
+    return replace(known, right=left), sorted(name for name, said in apart.items() if not refusing(said))
 
 
 def _gone(right: Mapping[str, str], seen: Mapping[str, str]) -> bool:

@@ -40,6 +40,6 @@ def test_lines_of_all_calls_count_together() -> None:
 @pytest.mark.parametrize(("lines", "state"), [((4, 9), "unavailable"), ((5, 10), "passed"), ((0, 0), "passed")])
 def test_less_than_half_assures_weakly(lines: tuple[int, int], state: str) -> None:
     known = replace(KNOWN, reached=lines)
-    layer = unknown(known, judge(known, known.right))
+    layer = unknown(known, (), judge(known, known.right))
     assert layer.state == state
     assert state == "passed" or layer.reason.startswith("the inputs run 4 of the 9 changed lines; it behaves")

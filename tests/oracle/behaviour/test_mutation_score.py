@@ -93,7 +93,7 @@ def test_calls_show_the_mutants_of_a_small_bug(lab: Callable[[str], Lab]) -> Non
 @pytest.mark.parametrize(("unseen", "of", "state"), [(3, 8, "unavailable"), (2, 8, "passed"), (1, 1, "passed")])
 def test_more_than_a_quarter_unseen_assures_weakly(unseen: int, of: int, state: str) -> None:
     known = replace(KNOWN, mutants=of, unseen=("without `x = 1`",) * unseen)
-    layer = unknown(known, judge(known, known.right))
+    layer = unknown(known, (), judge(known, known.right))
     assert layer.state == state
     why = "3 of 8 small changes of the repaired lines show in no call; it behaves"
     assert state == "passed" or layer.reason.startswith(why)

@@ -123,19 +123,19 @@ def test_calls_that_do_not_end_are_told_from_calls_without_a_record() -> None:
 
 def test_without_novel_inputs_the_assurance_is_weak() -> None:
     said = passed("behaviour", "does what the original does", 1)
-    assert unknown(known(ENOUGH, 40), said).state == "passed"
-    assert unknown(known(ENOUGH - 1, 40), said).state == "unavailable"
+    assert unknown(known(ENOUGH, 40), (), said).state == "passed"
+    assert unknown(known(ENOUGH - 1, 40), (), said).state == "unavailable"
 
 
 def test_with_one_answer_to_nearly_all_inputs_the_assurance_is_weak() -> None:
     """A cache in the place of another passed 40 calls that each gave a function of one name. With five answers in turn
     the most frequent has 8 of 40; where it has 32, four fifths, whoever gives it to all passes."""
     said, five = passed("behaviour", "does what the original does", 1), known(ENOUGH, 40, 5)
-    assert (len(most_alike(five.right)), unknown(five, said).state) == (8, "passed")
+    assert (len(most_alike(five.right)), unknown(five, (), said).state) == (8, "passed")
     alike = {**five.right, **{f"c{at}": {f"c{at}/0": "7"} for at in range(32)}}
-    assert unknown(replace(five, right=alike), said).reason.startswith("32 of 40 inputs have the same answer")
-    assert unknown(replace(five, right={**alike, "c0": {"c0/0": "8"}}), said).state == "passed"
-    assert unknown(replace(five, right=alike, constant_caught=True), said).state == "passed"
+    assert unknown(replace(five, right=alike), (), said).reason.startswith("32 of 40 inputs have the same answer")
+    assert unknown(replace(five, right={**alike, "c0": {"c0/0": "8"}}), (), said).state == "passed"
+    assert unknown(replace(five, right=alike, constant_caught=True), (), said).state == "passed"
     assert most_alike({}) == []
 
 

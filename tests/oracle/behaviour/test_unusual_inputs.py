@@ -1,13 +1,15 @@
 """A repair may refuse what no test passes in a place; what tests do pass there it must answer."""
 
 import ast
+from dataclasses import replace
 
 import pytest
 
 from selfplay.oracle.behaviour.agreeing_calls import damage, guards_of
 from selfplay.oracle.behaviour.call_runner import Calls
 from selfplay.oracle.behaviour.call_source import value_of
-from selfplay.oracle.behaviour.stored_behaviour import Guards, refused
+from selfplay.oracle.behaviour.compare import judge, unknown
+from selfplay.oracle.behaviour.stored_behaviour import Behaviour, Guards, refused, without_odd
 from selfplay.oracle.behaviour.unusual_inputs import of_another_type, sorts_of, unusual
 
 SHOWN = ["m.wrapped('aa bb', 5)", "m.wrapped('', 7)", "m.table([['a']], gap=2)", "m.Box(3).put('a', -1)",
@@ -82,3 +84,36 @@ def test_what_the_original_refuses_of_another_type_is_no_call() -> None:
     assert odd == {"a", "c"} and refused(odd, right) == {"a"}
     kept = guards_of(Calls(), calls, right, ["m.share(5, 2)", "m.share(5, 0)"])
     assert kept.right.keys() == {"b", "c", "d"} == kept.calls.sources.keys() and kept.unusual == {"c", "d"}
+
+
+@pytest.mark.parametrize(
+    ("said", "state"),
+    [
+        ('["raised", "TypeError"]', "passed"),
+        ("3", "unavailable"),  # another answer than both programs give: nobody says that it is wrong
+        ("2", "caught"),  # the buggy program's
+    ],
+)
+def test_an_input_of_another_type_refuses_no_repair(said: str, state: str) -> None:
+    """A repair that counts with `range` refuses fractions, which the original divides without a look at them: 9 of 42
+    inputs were fractions in one calibration, and it was refused."""
+    names = [f"c{number}" for number in range(40)]
+    right, wrong = ({name: {f"{name}/0": f"{at}{answer}"} for at, name in enumerate(names)} for answer in "12")
+    known = Behaviour(calls=Calls(sources=dict.fromkeys(names, "m.f(1)")), novel=frozenset(names), right=right,
+                      wrong=wrong, odd=frozenset(names[:9]))  # fmt: skip
+    seen = {name: {f"{name}/0": f"{at}2" if said == "2" else said} for at, name in enumerate(names[:9])}
+    judged, others = without_odd(known, {**right, **seen})
+    assert unknown(judged, others, judge(known, {**right, **seen})).state == state
+    assert judge(replace(known, odd=frozenset()), {**right, **seen}).state == "caught"
+
+
+def test_too_few_inputs_of_the_tests_types_judge_nobody() -> None:
+    names = [f"c{number}" for number in range(12)]
+    right, wrong = ({name: {f"{name}/0": answer} for name in names} for answer in "12")
+    known = Behaviour(calls=Calls(sources=dict.fromkeys(names, "m.f(1)")), right=right, wrong=wrong,
+                      odd=frozenset(names[3:]))  # fmt: skip
+    refusing = {name: {f"{name}/0": '["raised", "TypeError"]'} for name in names[3:]}
+    said = judge(known, {**right, **refusing})
+    assert (said.state, said.reason) == (
+        "unavailable", "3 probes have a target that exists and an input of a type that tests pass",
+    )  # fmt: skip
