@@ -27,7 +27,7 @@ MOST_PARSED = 5_000_000
 """Characters of changed files that are parsed in one try; the next try continues with the remaining functions."""
 WHOLE_SHARE = 0.5
 """How often a definition that can be removed whole is removed whole."""
-FURTHER_SHARE, MOST_NEAR = 0.45, 8
+FURTHER_SHARE, MOST_NEAR = 0.8, 8
 """How often another file is looked for that shares the behaviour, and how many of its functions are tried."""
 MOST_SHARE = 0.6
 """The largest share of a function's lines that one cut may take: the rest still does what its name says."""
@@ -120,23 +120,30 @@ class FunctionPlanner(Planner):
         return ()
 
     def _further(self, changes: Sequence[PlantedChange]) -> list[PlantedChange]:
-        """Sometimes a change of another file that shares a telling name with these; only for removal."""
+        """Sometimes a change of another file that shares a telling name with these, the rarest that there is. Of several
+        the one that most tests run alone: one of them must fail by it. Only for removal."""
         if self.task.strategy == "direct" or self.rng.random() > FURTHER_SHARE:
             return []
-        most = RARE if self.special else TELLING
-        told = self._telling(changes, most)
-        files = {made.path for made in changes}
+        joined = frozenset[int]().union(*map(self.tests_of, changes))
+        for most in (RARE, TELLING):
+            found = self._sharing(changes, most)
+            if found:
+                return [max(found, key=lambda made: len(self.tests_of(made) - joined))]
+        return []
+
+    def _sharing(self, changes: list[PlantedChange], most: int) -> list[PlantedChange]:
+        """Changes of other files that share a name with these which is no more often than `most` in its file."""
+        told, files, found = self._telling(changes, most), {made.path for made in changes}, list[PlantedChange]()
         near = [t for t in self.targets if t.path not in files and told & self._words_of(t, most)]
-        near = [t for t in near if self.may_join(changes, t.tests)]
-        for target in near[:MOST_NEAR]:
+        for target in [t for t in near if self.may_join(changes, t.tests)][:MOST_NEAR]:
             lines = self.survey.lines[target.path]
             cuts = [c for c in reached_cuts(self.survey, target, removal_cuts, lines) if told & _words(c, lines)]
             if self.special:
                 cuts = self._moderate(target, special(self.survey, target, cuts))
             made = self._tidied(target, compose(cuts, wanted_lines(self.rng) // 2, self.rng))
             if made and self.may_join(changes, self.tests_of(made)):
-                return [made]
-        return []
+                found.append(made)
+        return found
 
     def _cuts(self, target: Target) -> Sequence[Cut]:
         """The cuts to make in a target; empty when it offers none."""

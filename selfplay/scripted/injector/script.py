@@ -99,15 +99,18 @@ class _ScriptedInjection:
 
     def _plant(self, changes: tuple[PlantedChange, ...]) -> Script[_Planted | str]:
         """Plant the changes that tests see by themselves; if they do not make a bug, restore the repository and return
-        why."""
+        why. What no failing test runs goes again without another look: the failures are not its own."""
         for change in changes:
             yield from tools.make_change(change)
         ids = self._ids(changes)
         found = yield from self._run_tests([*ids, *self._unrelated(ids)])
         reason = self._fault(found, ids)
         seen = changes if reason or len(changes) == 1 else self._seen(changes, found.failures) or changes[:1]
-        if not reason and len(seen) == len(changes):
-            return _Planted(changes, found.failures)
+        dropped = [change for change in changes if change not in seen]
+        idle = not {failure.id for failure in found.failures} & set(self._ids(dropped))
+        if not reason and idle and len(seen) >= self.task.min_changed_files:
+            yield from steps.undo(dropped)
+            return _Planted(seen, found.failures)
         yield from steps.undo(changes)
         if reason or len(seen) < self.task.min_changed_files:
             return reason or NOT_ALONE
