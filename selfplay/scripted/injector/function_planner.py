@@ -120,7 +120,7 @@ class FunctionPlanner(Planner):
         return ()
 
     def _further(self, changes: Sequence[PlantedChange]) -> list[PlantedChange]:
-        """Sometimes a change of another file that shares a telling name with these, the rarest that there is. Of several
+        """Sometimes a change of another file that shares a telling name with these, the rarest that there is; of these
         the one that most tests run alone: one of them must fail by it. Only for removal."""
         if self.task.strategy == "direct" or self.rng.random() > FURTHER_SHARE:
             return []
