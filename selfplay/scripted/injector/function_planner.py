@@ -131,7 +131,7 @@ class FunctionPlanner(Planner):
                 return [max(found, key=lambda made: len(self.tests_of(made) - joined))]
         return []
 
-    def _sharing(self, changes: list[PlantedChange], most: int) -> list[PlantedChange]:
+    def _sharing(self, changes: Sequence[PlantedChange], most: int) -> list[PlantedChange]:
         """Changes of other files that share a name with these which is no more often than `most` in its file."""
         told, files, found = self._telling(changes, most), {made.path for made in changes}, list[PlantedChange]()
         near = [t for t in self.targets if t.path not in files and told & self._words_of(t, most)]
