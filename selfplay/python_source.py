@@ -44,6 +44,10 @@ of torch, sympy and Python's own library have a mean of 18 at most, but for tabl
 chain of 300 calls has a sum of 270,000."""
 MOST_NAMED = 10_000_000
 """Letters of the dotted names of a source's functions and classes: each repeats those around it."""
+MOST_KEPT = 200_000
+"""Characters of the sources whose trees are kept: they may have as many tokens."""
+_KEPT: dict[str, ast.Module] = {}
+_KEEPING = threading.Lock()
 _SCOPES = (
     ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef, ast.ListComp, ast.SetComp, ast.DictComp,
     ast.GeneratorExp,
@@ -79,6 +83,19 @@ def syntax_tree(text: str | bytes, mode: str = "exec", minor: int | None = None)
     return tree
 
 
+def shared_tree(text: str) -> ast.Module:
+    """The tree of a source, which nobody may change: of the last ones parsed, as far as they are short, it is kept.
+    Raises what `syntax_tree` raises."""
+    with _KEEPING:
+        tree = _KEPT.pop(text, None)
+    tree = tree or syntax_tree(text)
+    with _KEEPING:
+        _KEPT[text] = tree
+        while sum(map(len, _KEPT)) > MOST_KEPT:
+            del _KEPT[next(iter(_KEPT))]
+    return tree
+
+
 def _refuse_heavy(tree: ast.AST) -> None:
     """Raises `HeavySource` for a tree that is deep for its size, or whose dotted names are long for it."""
     nodes = depths = letters = 0
@@ -104,7 +121,7 @@ def _is_long(node: ast.AST) -> bool:
 def symbol_table(text: str) -> symtable.SymbolTable:
     """The symbol table of a Python source: the names that each scope binds and reads. Raises what `syntax_tree` raises,
     also for scopes in which the compiler would copy too many names."""
-    if _copied(syntax_tree(text)) > MOST_BOUND:
+    if _copied(shared_tree(text)) > MOST_BOUND:
         raise HeavySource(f"its inner scopes are given more than {MOST_BOUND} names")
     with _PARSING:
         try:

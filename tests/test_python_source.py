@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from selfplay.python_source import HeavySource, symbol_table, syntax_tree
+from selfplay.python_source import MOST_KEPT, HeavySource, shared_tree, symbol_table, syntax_tree
 
 
 @pytest.mark.parametrize(
@@ -187,3 +187,17 @@ def test_names_that_repeat_the_long_ones_around_them_are_refused() -> None:
 )
 def test_a_long_sum_and_a_long_chain_are_parsed(text: str) -> None:
     assert syntax_tree(f"x = {text}\n") and syntax_tree("y = f(x)\n" * 3_000 + f"z = {text}\n")
+
+
+def test_a_tree_is_kept_while_the_kept_sources_are_short() -> None:
+    one, other = ("x = 1\n" * (MOST_KEPT // 12 - 10) + f"y = {number}\n" for number in range(2))
+    first = shared_tree(one)
+    assert shared_tree(one) is first and ast.dump(first) == ast.dump(syntax_tree(one))
+    shared_tree(other)
+    assert shared_tree(one) is first  # both fit
+    shared_tree("z = 1\n" * (MOST_KEPT // 12))
+    assert shared_tree(one) is first  # `other` went: it was used longest ago
+    longest = "x = 1\n" * (MOST_KEPT // 6 + 1)
+    assert shared_tree(longest) is not shared_tree(longest)
+    with pytest.raises(SyntaxError):
+        shared_tree("x =")

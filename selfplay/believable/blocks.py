@@ -2,9 +2,8 @@
 
 import ast
 from collections.abc import Iterator
-from functools import lru_cache
 
-from selfplay.python_source import HeavySource, syntax_tree
+from selfplay.python_source import HeavySource, shared_tree
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 FIELDS = ("body", "orelse", "finalbody", "handlers", "cases")
@@ -13,11 +12,10 @@ MOST_LEVELS = 300
 for each. Python allows a hundred levels of indentation."""
 
 
-@lru_cache(maxsize=16)
 def parsed(text: str) -> ast.Module:
-    """The syntax tree, which callers must not change. Raises what `syntax_tree` raises, `HeavySource` also for more
+    """The syntax tree, which callers must not change. Raises what `shared_tree` raises, `HeavySource` also for more
     than `MOST_LEVELS` of statements."""
-    tree: ast.Module = syntax_tree(text)
+    tree = shared_tree(text)
     level, waiting = 0, list[ast.AST]([tree])
     while waiting:
         waiting = [child for node in waiting for child in _inside(node)]

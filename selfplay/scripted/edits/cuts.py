@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from selfplay.patches.line_diff import opcodes
 from selfplay.patches.lines import split_lines
-from selfplay.python_source import syntax_tree
+from selfplay.python_source import shared_tree, syntax_tree
 
 UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
 """What `syntax_tree` raises for a text that this interpreter does not parse."""
@@ -98,7 +98,7 @@ def change(path: str, text: str, cuts: Sequence[Cut]) -> PlantedChange | None:
 @functools.lru_cache(maxsize=64)
 def _program(text: str) -> bytes:
     """A digest of the program in a source. Cached, because one file is changed in many forms."""
-    return hashlib.sha256(ast.dump(syntax_tree(text)).encode("utf-8", "surrogatepass")).digest()
+    return hashlib.sha256(ast.dump(shared_tree(text)).encode("utf-8", "surrogatepass")).digest()
 
 
 def is_of_moderate_size(function: ast.stmt, lines: Sequence[str]) -> bool:

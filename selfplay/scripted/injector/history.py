@@ -7,15 +7,17 @@ are kept (`keep_defined`).
 """
 
 import ast
+import hashlib
 import itertools
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from selfplay import patches
 from selfplay.formatting import count
 from selfplay.patches.lines import split_lines
-from selfplay.python_source import syntax_tree
+from selfplay.python_source import shared_tree, syntax_tree
 from selfplay.scripted.edits.cuts import UNREADABLE, Cut, PlantedChange, apply_cuts, first_line
 from selfplay.scripted.edits.names import top_level_names
 
@@ -154,9 +156,11 @@ class _BehaviourOnly(ast.NodeTransformer):
         return self.generic_visit(node)
 
 
-def _behaviour(text: str) -> str:
+@lru_cache(maxsize=64)
+def _behaviour(text: str) -> bytes:
+    """A digest of what a program does. Cached, because one file is changed in many forms."""
     tree = syntax_tree(text)
-    return ast.dump(_BehaviourOnly().visit(tree) or tree)
+    return hashlib.sha256(ast.dump(_BehaviourOnly().visit(tree) or tree).encode("utf-8", "surrogatepass")).digest()
 
 
 def keep_defined(head: str, merged: str, needed: set[str]) -> str:
@@ -166,7 +170,7 @@ def keep_defined(head: str, merged: str, needed: set[str]) -> str:
     definitions are appended, lost imports are inserted after the docstring.
     """
     try:
-        head_tree, merged_tree = syntax_tree(head), syntax_tree(merged)
+        head_tree, merged_tree = shared_tree(head), shared_tree(merged)
     except UNREADABLE:
         return merged
     have = {name for statement in merged_tree.body for name in top_level_names(statement)}

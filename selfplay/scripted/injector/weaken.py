@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from selfplay.patches.lines import split_lines
-from selfplay.python_source import syntax_tree
+from selfplay.python_source import shared_tree
 from selfplay.scripted.edits.cuts import (
     Cut,
     PlantedChange,
@@ -134,7 +134,7 @@ class _Weakening:
 
     def hide(self, path: str, failures: Sequence[Failure]) -> bool:
         """Hide what fails in the tests of one file, if that can be done."""
-        tree, lines = syntax_tree(self.texts[path]), split_lines(self.texts[path])
+        tree, lines = shared_tree(self.texts[path]), split_lines(self.texts[path])
         found, removed = _functions(tree, failures), list[Function]()
         for function, failing in found or ():
             place = (path, failing[0].line)
