@@ -8,6 +8,7 @@ from selfplay.scripted import tools
 from selfplay.scripted.edits.cuts import Cut, PlantedChange, apply_cuts, cuts_between
 from selfplay.scripted.injector.git_log import past_change, past_pairs
 from selfplay.scripted.injector.history import Revert, carry, keep_defined, reverted_change, reverts
+from selfplay.scripted.injector.lost_imports import imports_what_is_gone
 from selfplay.scripted.injector.planner import MOST_TESTS, Planner
 from selfplay.scripted.injector.survey import Survey
 from selfplay.scripted.injector.target_order import spread, wanted_lines
@@ -75,13 +76,16 @@ class HistoryPlanner(Planner):
         return (yield from self._merged(path, undone[0])) if undone else None
 
     def _made(self, path: str, merged: str, cuts: tuple[Cut, ...], what: str) -> PlantedChange | None:
-        """The change, if a fair number of tests run it; names that it lost and others need are put back first."""
+        """The change, if a fair number of tests run it and it finds all that it imports; names that it lost and others
+        need are put back first."""
         if not 0 < len(self.survey.tests_of_cuts(path, cuts)) <= MOST_TESTS:
             return None
         head = self.survey.texts[path]
         repaired = keep_defined(head, merged, self.survey.taken_from(path))
         whole = cuts if repaired == merged else cuts_between(head, repaired)
         made = reverted_change(path, head, repaired, whole, what)
+        if made and imports_what_is_gone(path, head, repaired, self.survey.index):
+            return None
         return tidied(made, self.survey.taken_from(path)) if made else None
 
     def _merged(self, path: str, revert: Revert) -> Script[PlantedChange | None]:

@@ -30,6 +30,26 @@ class Index:
         return files
 
     @cached_property
+    def modules(self) -> dict[str, str]:
+        """Path without its suffix -> the file of that module; a folder's own file, or empty for one without."""
+        found: dict[str, str] = {}
+        for path in self._texts:
+            place = path.removesuffix(".py").removesuffix("/__init__")
+            found[place] = path
+            while "/" in place:
+                place = place.rpartition("/")[0]
+                found.setdefault(place, "")
+        return found
+
+    @cached_property
+    def modules_named(self) -> dict[str, list[str]]:
+        """The last part of a module's name -> the places of such modules."""
+        found: dict[str, list[str]] = defaultdict(list)
+        for place in self.modules:
+            found[place.rpartition("/")[2]].append(place)
+        return found
+
+    @cached_property
     def calls(self) -> dict[str, dict[str, list[ast.Call]]]:
         """Path -> name -> its calls by that plain name."""
         return {path: _calls(tree) for path, tree in self._trees.items()}
