@@ -37,11 +37,14 @@ MOST_FIELDS = 2_000_000_000
 fields, some four billion characters a second."""
 MOST_BOUND = 1_000_000
 """The most names that the compiler copies for inner scopes: each gets all that the scopes around it bind."""
+DEEPEST = 100
+"""How many nodes may be inside each other, each `elif` in its `if`. What copies a tree, or writes it, calls itself up
+to six times for each, of the thousand times that Python allows. Of 26,000 files of Python's own library and of the
+packages that training needs three are deeper: tables of sympy's polynomials, which are not read."""
 MOST_DEPTH, SPARE_DEPTH = 40, 400_000
-"""How deep the nodes of a tree may be on average, each `elif` as deep as its `if`, and what the sum of their depths may
-be beyond that: a reader that looks at all inside a node, at each of its levels, takes as many steps as that sum. Files
-of torch, sympy and Python's own library have a mean of 18 at most, but for tables of polynomials, which are not read; a
-chain of 300 calls has a sum of 270,000."""
+"""How deep the nodes of a tree may be on average, and what the sum of their depths may be beyond that: a reader that
+looks at all inside a node, at each of its levels, takes as many steps as that sum. The files that are read have a mean
+of 18 at most."""
 MOST_NAMED = 10_000_000
 """Letters of the dotted names of a source's functions and classes: each repeats those around it."""
 MOST_KEPT = 200_000
@@ -97,17 +100,19 @@ def shared_tree(text: str) -> ast.Module:
 
 
 def _refuse_heavy(tree: ast.AST) -> None:
-    """Raises `HeavySource` for a tree that is deep for its size, or whose dotted names are long for it."""
-    nodes = depths = letters = 0
+    """Raises `HeavySource` for a tree that is too deep, at most or on average, or whose dotted names are long for
+    it."""
+    deepest = nodes = depths = letters = 0
     waiting = [(tree, 0, 0)]
     while waiting:
         node, depth, around = waiting.pop()
-        nodes, depths = nodes + 1, depths + depth
+        deepest, nodes, depths = max(deepest, depth), nodes + 1, depths + depth
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             around += len(node.name) + 1
             letters += around
-        elifs = node.orelse if isinstance(node, ast.If) and len(node.orelse) == 1 else []
-        waiting += [(one, depth + (one not in elifs), around) for one in ast.iter_child_nodes(node)]
+        waiting += [(one, depth + 1, around) for one in ast.iter_child_nodes(node)]
+    if deepest > DEEPEST:
+        raise HeavySource(f"its code is nested more than {DEEPEST} levels deep")
     if depths > MOST_DEPTH * nodes + SPARE_DEPTH:
         raise HeavySource(f"its code is nested {MOST_DEPTH} levels deep on average")
     if letters > MOST_NAMED:

@@ -10,6 +10,7 @@ another user or machine key is made again.
 import contextlib
 import hashlib
 import json
+import logging
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,6 +18,8 @@ from pathlib import Path
 from selfplay.artifact.files import write_atomically
 from selfplay.artifact.reading import UntrustedDataError, opened_below
 from selfplay.curriculum.trust import seal, sealed
+from selfplay.errors import SelfplayError
+from selfplay.formatting import shortened
 from selfplay.oracle import calibration
 from selfplay.oracle.calibrate import calibrate
 from selfplay.oracle.calibration import Calibration, CalibrationFailure, UnreadableCalibration
@@ -24,8 +27,11 @@ from selfplay.oracle.errors import OracleError
 from selfplay.oracle.task import Oracle, Task
 from selfplay.plain_text import encode
 from selfplay.sandbox import Backend, InsideError, Limits
+from selfplay.sandbox.errors import as_lost
 
+log = logging.getLogger(__name__)
 CALIBRATION_FILE = "calibration.json"
+REPORT = "Other bugs are graded. Please report this one, with what `selfplay --verbose` says of it."
 MOST_BYTES = 256 * 1024 * 1024
 _SEALED = re.compile(rb'\{"seal": "([0-9a-f]{64})", ')
 _LENGTH = len('{"seal": "') + 64 + len('", ')
@@ -70,6 +76,15 @@ def _made(
             return calibrate(backend, task, oracle, limits, counterfactual=counterfactual)
         except (OracleError, InsideError) as error:
             failure = CalibrationFailure.of(error, failed + number)
+        except (SelfplayError, OSError):
+            raise
+        except Exception as error:
+            if lost := as_lost(error, "a bug could not be calibrated"):
+                raise lost from error
+            # Ours, or the repository's, which has what we cannot read: of the bug in any case, and not of the machine.
+            log.warning("a bug could not be calibrated", exc_info=True)
+            said = f"it cannot be calibrated: {type(error).__name__}: {shortened(str(error))}"
+            failure = CalibrationFailure(said, REPORT, failed + number)
     return failure
 
 

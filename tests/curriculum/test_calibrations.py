@@ -17,7 +17,7 @@ from selfplay.oracle.calibration import Calibration
 from selfplay.oracle.errors import OracleError
 from selfplay.oracle.task import Oracle
 from selfplay.rollout.calibrations import Calibrations
-from selfplay.sandbox import Backend, Completed, Sandbox, SandboxError
+from selfplay.sandbox import Backend, Completed, Sandbox, SandboxError, SandboxLost
 from selfplay.sandbox.workers import Workers
 
 
@@ -99,6 +99,24 @@ def test_a_machine_that_was_too_slow_does_not_spoil_a_bug(
 
 
 @pytest.mark.long
+def test_a_fault_of_ours_is_the_bug_s_and_a_want_of_memory_is_not(
+    lab: Lab, backend: Backend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A source that Python parses and cannot write ended attempts as if the machine had; eight such bugs ended runs."""
+    raised: list[Exception] = [RecursionError("too deep")] * 2 * 3 + [MemoryError()]
+
+    def calibrated(*_: object, **__: object) -> Calibration:
+        raise raised.pop(0)
+
+    monkeypatch.setattr(calibrations, "calibrate", calibrated)
+    for _ in range(4):  # the fourth is told without a try
+        with pytest.raises(OracleError, match="it cannot be calibrated: RecursionError: too deep"):
+            calibration_of(tmp_path, backend, lab.task, lab.oracle)
+    with pytest.raises(SandboxLost, match="a bug could not be calibrated"):
+        calibration_of(tmp_path / "other", backend, lab.task, lab.oracle)
+    assert not raised and not (tmp_path / "other").exists()
+
+
 def test_a_folder_that_cannot_be_written_to_costs_only_the_sharing(lab: Lab, backend: Backend, tmp_path: Path) -> None:
     (tmp_path / CALIBRATION_FILE).mkdir()  # nothing can take its place
     assert opened(lab, tmp_path, backend) > 0

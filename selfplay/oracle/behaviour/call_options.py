@@ -8,14 +8,17 @@ have is guessed from their defaults, their annotations and what the functions co
 import ast
 import random
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 from selfplay.oracle.behaviour.call_source import call_tree
-from selfplay.oracle.rewriting.python_trees import Function, parsed
+from selfplay.oracle.rewriting.python_trees import Function, parsed, source_of
 
 MOST_OF_A_CALL, LONGEST_OPTION, ANY_PLACE = 2, 60, 1_000
 """The most options that a call gets at once; the characters of a value; the place of an option that has none."""
+MOST_OPTIONS, MOST_BASES = 100, 8
+"""Options of one function, and bases of a class, that are looked at: each class has those of its bases, too."""
 
 
 class Option(NamedTuple):
@@ -46,15 +49,16 @@ def options_of(texts: Iterable[str]) -> Options:
         known = _constants(tree)
         for node in ast.walk(tree):
             if isinstance(node, ast.ClassDef):
-                bases.setdefault(node.name, [getattr(one, "id", getattr(one, "attr", "")) for one in node.bases])
+                above = node.bases[:MOST_BASES]
+                bases.setdefault(node.name, [getattr(one, "id", getattr(one, "attr", "")) for one in above])
                 made = [one for one in node.body if isinstance(one, Function) and one.name in ("__init__", "__new__")]
                 for one in made:
-                    found[node.name] |= dict(_options(one, known))
+                    found[node.name] = dict(islice(_options(one, known), MOST_OPTIONS))
             elif isinstance(node, Function) and node.name not in ("__init__", "__new__"):
-                found[node.name] |= dict(_options(node, known))
-    for kind, above in bases.items():
-        for base in above:
-            found[kind] = {**found[base], **found[kind]}
+                found[node.name] |= islice(_options(node, known), MOST_OPTIONS - len(found[node.name]))
+    for kind, named in bases.items():
+        for base in named:
+            found[kind] = dict(islice({**found[kind], **found[base]}.items(), MOST_OPTIONS))
     return {name: options for name, options in found.items() if options}
 
 
@@ -73,13 +77,13 @@ def _options(function: Function, known: Mapping[str, ast.expr]) -> Iterator[tupl
     first = len(places) - len(given.defaults)
     by_place = [(places[at], one, at - bound) for at, one in enumerate(given.defaults, first)]
     by_name = [one for one in by_place if one[0] in given.args]
-    by_word = zip(given.kwonlyargs, given.kw_defaults, strict=True)
+    by_word, compared = zip(given.kwonlyargs, given.kw_defaults, strict=True), _compared(function)
     for arg, default, place in (*by_name, *((arg, one, ANY_PLACE) for arg, one in by_word if one is not None)):
-        values = _values(function, arg.arg, default, known, arg.annotation)
+        values = _values(compared[arg.arg], default, known, arg.annotation)
         if values:
             yield arg.arg, Option(values, place)
     for name, value in _taken(function, given.kwarg.arg) if given.kwarg is not None else ():
-        yield name, Option(_values(function, name, value, known, None), ANY_PLACE)
+        yield name, Option(_values(compared[name], value, known, None), ANY_PLACE)
     if given.kwarg is not None:
         yield from ((name, Option(("1", "'x'", "{'x': 1}", "[]"), ANY_PLACE)) for name in ANY_NAMES)
 
@@ -96,17 +100,17 @@ def _taken(function: Function, rest: str) -> Iterator[tuple[str, ast.expr]]:
 
 
 def _values(
-    function: Function, name: str, default: ast.expr, known: Mapping[str, ast.expr], says: ast.expr | None
+    compared: Sequence[str], default: ast.expr, known: Mapping[str, ast.expr], says: ast.expr | None
 ) -> tuple[str, ...]:
     """Sources of values beside the default: what the function compares the option with, then what its annotation and
     its default suggest."""
     default = known.get(default.id, default) if isinstance(default, ast.Name) else default
-    said = ast.unparse(says) if says is not None else ""
-    values = [*_compared(function, name)]
+    said = source_of(says) if says is not None else ""
+    values = [*compared]
     for word, of_word in _BY_WORD.items():
         values += of_word if word in said else ()
     values += _beside(default, bool(values))
-    return tuple(one for one in dict.fromkeys(values) if one != ast.unparse(default) and len(one) <= LONGEST_OPTION)
+    return tuple(one for one in dict.fromkeys(values) if one != source_of(default) and len(one) <= LONGEST_OPTION)
 
 
 def _beside(default: ast.expr, suggested: bool) -> tuple[str, ...]:
@@ -128,13 +132,14 @@ def _beside(default: ast.expr, suggested: bool) -> tuple[str, ...]:
     return ()
 
 
-def _compared(function: Function, name: str) -> Iterator[str]:
-    """The constants that the option is compared with."""
+def _compared(function: Function) -> dict[str, list[str]]:
+    """Name -> the constants that it is compared with."""
+    found = defaultdict[str, list[str]](list)
     for node in ast.walk(function):
-        if isinstance(node, ast.Compare) and getattr(node.left, "id", "") == name:
-            for one in (part for other in node.comparators for part in ast.walk(other)):
-                if isinstance(one, ast.Constant):
-                    yield repr(one.value)
+        if isinstance(node, ast.Compare) and isinstance(node.left, ast.Name):
+            parts = (part for other in node.comparators for part in ast.walk(other))
+            found[node.left.id] += [repr(one.value) for one in parts if isinstance(one, ast.Constant)]
+    return found
 
 
 def with_option(call: ast.expr, other: ast.expr, options: Options, chance: random.Random) -> None:

@@ -91,13 +91,13 @@ def within_the_runner(known: Behaviour, said: Layer) -> Layer:
 def unknown(known: Behaviour, odd: Sequence[str], said: Layer) -> Layer:
     """Not available if the probes cannot tell a repair from a program that knows their answers: nearly all answers are
     equal, too few inputs are novel, few changed lines ran, or they do not show many mutants of these. Nor if it gives
-    other answers on `odd` inputs, which may be right."""
+    other answers on many `odd` inputs, which may be right."""
     if said.state != "passed":
         return said
     alike = len(most_alike(known.right))
     if alike >= AGREE * len(known.right) and not known.constant_caught:
         why = f"{alike} of {count(len(known.right), 'input')} have the same answer, which a program may give to all"
-    elif odd:
+    elif len(odd) > (1 - AGREE) * (len(known.right) + len(odd)):
         why = f"it gives another answer on {count(len(odd), 'input')} of a type that no test passes"
     elif len(known.novel & known.right.keys()) < ENOUGH:
         why = f"{count(len(known.novel), 'call')} with only inputs that no test contains, and {ENOUGH} are needed"

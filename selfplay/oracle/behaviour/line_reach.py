@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Iterable, Iterator
+from itertools import islice
 
 from selfplay.oracle.behaviour.changed_code import changed_numbers
 from selfplay.oracle.originals import original_texts
@@ -10,6 +11,8 @@ from selfplay.oracle.rewriting.python_trees import Function, is_text, parsed
 from selfplay.oracle.task import Task
 
 _RANGE = re.compile(r"(?<!\w)(\d{1,7})(?:-(\d{1,7}))?(?!\w)")
+MOST_LINES = 20_000
+"""Lines that one call is believed to have run: the program may say what it likes, `1-9999999` a hundred times."""
 _SILENT = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Global, ast.Nonlocal, ast.Try)
 """Statements that run without a line of their own, or at another line."""
 
@@ -37,7 +40,7 @@ def reached(changed: frozenset[int], lines: Iterable[str]) -> tuple[int, int]:
 
 
 def ran_in(lines: str) -> frozenset[int]:
-    """The lines of one call."""
-    return frozenset(
-        line for first, last in _RANGE.findall(lines) for line in range(int(first), int(last or first) + 1)
-    )  # fmt: skip
+    """The lines of one call, the first of them if they are too many."""
+    ranges = (found.groups() for found in _RANGE.finditer(lines))
+    every = (line for first, last in ranges for line in range(int(first), int(last or first) + 1))
+    return frozenset(islice(every, MOST_LINES))

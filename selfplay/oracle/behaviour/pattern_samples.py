@@ -14,7 +14,7 @@ from typing import Any
 
 MOST_REPEATED, LONGEST_PATTERN, LONGEST_SAMPLE, MOST_PARTS = 3, 2_000, 60, 1_000
 """How often a part that may be repeated is, beyond what it must; the characters of a pattern and of a sample; the
-parts of a text."""
+parts of a text, each turn of a repetition among them."""
 _SPECIAL = frozenset("\\[(+*?{|")
 _CLASSES: dict[str, Callable[[str], bool]] = {
     "DIGIT": str.isdecimal, "SPACE": str.isspace, "WORD": lambda one: one.isalnum() or one == "_",
@@ -53,10 +53,13 @@ class _Sampler:
         """The text of parts that follow each other. Raises `ValueError` if they are too many."""
         return "".join(self._of(str(kind), value) for kind, value in parts)
 
-    def _of(self, kind: str, value: Any) -> str:
-        self._left -= 1
+    def _spend(self, parts: int) -> None:
+        self._left -= parts
         if self._left < 0:
             raise ValueError("too many parts")
+
+    def _of(self, kind: str, value: Any) -> str:
+        self._spend(1)
         match kind:
             case "LITERAL":
                 return chr(value)
@@ -78,7 +81,8 @@ class _Sampler:
             case "MAX_REPEAT" | "MIN_REPEAT" | "POSSESSIVE_REPEAT":
                 least, most, parts = value
                 times = self._chance.randint(int(least), min(int(most), int(least) + MOST_REPEATED))
-                return "".join(self.of_parts(parts) for _ in range(times))
+                self._spend(times)
+                return "".join([self.of_parts(parts) for _ in range(times)])
         return ""  # what looks around, and where a text begins and ends
 
 

@@ -8,7 +8,7 @@ import json
 import random
 import re
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from selfplay import patches
 from selfplay.oracle import inside
@@ -18,11 +18,14 @@ from selfplay.oracle.rewriting.python_trees import Function, loaded, parsed, sou
 from selfplay.oracle.task import Task
 from selfplay.patches.changes import changes
 from selfplay.patches.functions import functions
+from selfplay.python_source import syntax_tree
 from selfplay.sandbox import WORKDIR
 from selfplay.untrusted_json import AnswerError, answer
 
 _BEFORE = ("setUp", "setUpClass", "asyncSetUp", "setup_method", "setup_class", "setup_function", "setup_module")
 ENTERED_FILE = "/tmp/selfplay-entered"
+MOST_CALLS, LONGEST_CALL = 3000, 6000
+"""Calls that the recorder keeps, and characters of one (`inside/selfplay_entered.py`)."""
 _PARTS = ("functions", "written", "calls", "inputs", "entered")
 _WATCHING = "\n\n".join(inside.text(f"selfplay_{name}.py") for name in _PARTS)
 
@@ -98,11 +101,21 @@ def _watched(tree: ast.Module) -> list[Function]:
 
 
 def read_entered(data: bytes) -> Entered:
-    """Parse the record; empty if it is not valid."""
+    """Parse the record; empty if it is not valid. The program may have written it in our place, so what is no short
+    expression goes, and what is more than ours makes."""
     try:
-        return answer(Entered, data)
+        found = answer(Entered, data)
     except AnswerError:
         return Entered()
+    calls = tuple(one for one in found.calls[:MOST_CALLS] if _can_be_read(one[0]))
+    return replace(found, calls=calls, beside=tuple(filter(_can_be_read, found.beside[:MOST_CALLS])))
+
+
+def _can_be_read(source: str) -> bool:
+    try:
+        return len(source) <= LONGEST_CALL and syntax_tree(source, mode="eval") is not None
+    except (SyntaxError, ValueError):
+        return False
 
 
 def changed_lines(task: Task) -> dict[str, list[int]]:

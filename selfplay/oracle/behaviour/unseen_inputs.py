@@ -12,6 +12,7 @@ import string
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import islice
 
 from selfplay.oracle.behaviour.call_probes import LONGEST
 from selfplay.oracle.behaviour.call_source import call_tree, constant, get_input, places, set_input, value_of
@@ -20,7 +21,9 @@ from selfplay.oracle.rewriting.python_trees import Function
 
 _WORD = re.compile(r"[A-Za-z0-9]+")
 _LEAST_WORD, _LEAST_SIGNS = 4, 3
-_DIGITS, _MOST_DIGITS = re.compile("[0-9]+"), 10
+_DIGITS, _LETTERS = re.compile("[0-9]+"), re.compile("[a-z]+")
+_NEAR, _WANTED = 400, 12
+"""How many numbers after one are looked for in the tests' text, and how many that it lacks are wanted."""
 _FILLED, _TURNED, _KEPT, _NAMED = 0.5, 0.25, 0.4, 0.75
 """Probabilities: an empty container gets an item, a truth value becomes a number of the same truth, a word stays; a
 name that the program's own code holds stays."""
@@ -48,14 +51,15 @@ class ShownText:
         return self.text.lower()
 
     @cached_property
-    def _numbers(self) -> set[str]:
-        """What it contains of digits alone, as far as numbers are asked for."""
-        runs = set(_DIGITS.findall(self.text))
-        return {run[at : at + most] for run in runs for at in range(len(run)) for most in range(1, _MOST_DIGITS + 1)}
+    def _numbers(self) -> str:
+        """All runs of digits in it."""
+        return " ".join(dict.fromkeys(_DIGITS.findall(self.text)))
 
     @cached_property
     def _pieces(self) -> set[str]:
-        return {self._lower[at : at + _LEAST_WORD] for at in range(len(self._lower) - _LEAST_WORD + 1)}
+        """The beginnings that words of small letters may have: at most one for each four letters of the alphabet."""
+        runs = {*_LETTERS.findall(self._lower)}
+        return {run[at : at + _LEAST_WORD] for run in runs for at in range(len(run) - _LEAST_WORD + 1)}
 
     def has_word(self, word: str) -> bool:
         """Whether it contains this word of small letters, at least `_LEAST_WORD` of them."""
@@ -64,8 +68,10 @@ class ShownText:
     def numbers_beyond(self, least: int) -> list[int]:
         """Some larger numbers, close to this one, that it does not contain."""
         if least not in self._beyond:
-            near = (one for one in range(least + 1, least + 20_000) if str(one) not in self._numbers)
-            self._beyond[least] = [one for one, _ in zip(near, range(12), strict=False)] or [least + 20_011]
+            near = (one for one in range(least + 1, least + _NEAR) if str(one) not in self._numbers)
+            found = [*islice(near, _WANTED)]
+            # no text has all numbers of more digits than its own length has
+            self._beyond[least] = found or [10 ** (len(str(least)) + len(str(len(self._numbers))) + 2) + least]
         return self._beyond[least]
 
 
@@ -119,10 +125,11 @@ class Novel:
 
     def _between(self, whole: int) -> float:
         """A number less than one away from this one that does not occur in the tests."""
-        while True:
-            made = whole + round(self.chance.uniform(-0.999, 0.999), 3)
+        for digits in (3, 3, 3, 4, 5, 6):
+            made = whole + round(self.chance.uniform(-0.999, 0.999), digits)
             if str(made) not in self._shown.text:
-                return made
+                break
+        return made
 
     def _number(self, least: int) -> int:
         """A larger number, close to it, that does not occur in the tests."""
@@ -147,10 +154,12 @@ class Novel:
     def _word(self, word: str) -> str:
         if word.isdigit():
             return str(self._number(int(word[:6])))
-        while True:
-            made = "".join(self.chance.choices(string.ascii_lowercase, k=max(_LEAST_WORD, min(len(word), 9))))
+        for longer in (0, 0, 0, 0, 1, 2, 4, 8):
+            length = max(_LEAST_WORD, min(len(word), 9)) + longer
+            made = "".join(self.chance.choices(string.ascii_lowercase, k=length))
             if not self._shown.has_word(made):
-                return made.upper() if word.isupper() else made.capitalize() if word[0].isupper() else made
+                break
+        return made.upper() if word.isupper() else made.capitalize() if word[0].isupper() else made
 
 
 def is_novel(call: str, shown: str, names: Collection[str] = ()) -> bool:

@@ -10,11 +10,14 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 
+from selfplay.oracle.errors import OracleError
+
 _COMMON = (
     "default", "empty", "single", "nested", "simple", "order", "value", "names", "keeps", "returns", "handles", "long",
     "first", "last", "without", "missing", "custom", "several", "plain", "short", "inner", "outer", "extra", "same",
 )  # fmt: skip
 MOST_WORDS = 200
+MOST_TRIES, OF_A_LENGTH = 500, 100
 _CHOICE = secrets.SystemRandom()
 _DRAWN: ContextVar[list[str] | None] = ContextVar("drawn", default=None)
 
@@ -47,15 +50,20 @@ def secret_name(
 ) -> str:  # fmt: skip
     """A name of four words, from `words` and from common words, that does not occur in `text`. No other name, in
     `names` or remembered, contains it or is part of it, because tests are counted, and names replaced, by searching
-    ids. `odd`: the parity of its hash; `length`: its length; `joint`: the separator of words."""
+    ids. `odd`: the parity of its hash; `length`: its length; `joint`: the separator of words. A text may hold all such
+    names: after some tries the name has more words, and another length.
+
+    Raises `OracleError` where the other names are parts of any."""
     pool, drawn = sorted({*words, *_COMMON}), _DRAWN.get()
     others = {*names, *(drawn or ())}
-    while True:
-        name = _long(pool, length, joint) if length else joint.join(_CHOICE.choice(pool) for _ in range(4))
+    for tried in range(MOST_TRIES):
+        more = tried // OF_A_LENGTH
+        name = _long(pool, length, joint) if length and not more else joint.join(_CHOICE.choices(pool, k=4 + more))
         if (odd is None or is_odd(name) == odd) and _apart(name, text, others):
             if drawn is not None:
                 drawn.append(name)
             return name
+    raise OracleError("its tests' names are so short that no other name can be told from them")
 
 
 def secret_names(number: int, text: str = "") -> list[str]:

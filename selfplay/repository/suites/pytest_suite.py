@@ -31,7 +31,7 @@ ATTEMPTS = ((), ("-o", "addopts="), ("-o", FALLBACK_PATTERNS), ("-o", "addopts="
 MOST_RECORDS, MOST_RECORD, MOST_FIELDS, MOST_WORD = 200_000, 1 << 20, 100, 20
 """Limits: records of a log; bytes and values of one record; characters of its outcome."""
 MOST_SECONDS = 1e6
-MOST_COVERAGE, MOST_COVERED = 256 << 20, 4_000_000
+MOST_COVERAGE, MOST_COVERED = 64 << 20, 4_000_000
 """Limits of a coverage map, in bytes and values; nearly all are small integers."""
 MOST_MESSAGE = 300
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{6,}")

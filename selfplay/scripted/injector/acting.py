@@ -6,6 +6,7 @@ only ever holds constants. State elsewhere (a module's, a file's) is not seen.
 """
 
 import ast
+from bisect import bisect
 from collections.abc import Sequence
 
 from selfplay.scripted.edits.cuts import Cut, last_line
@@ -16,12 +17,14 @@ def acts_on_the_rest(function: Function, cuts: Sequence[Cut]) -> bool:
     """Whether a call that goes with these cuts may act on what a later statement of the test still reads."""
     acted, stateful = set[str](), _stateful(function)
     nodes = [node for statement in function.body for node in ast.walk(statement) if isinstance(node, ast.expr)]
+    ordered = sorted(cuts, key=lambda cut: cut.start)
     for node in sorted(nodes, key=last_line):
-        cut = next((cut for cut in cuts if cut.start <= last_line(node) <= cut.end), None)
+        at = bisect(ordered, last_line(node), key=lambda cut: cut.start)
+        cut = ordered[at - 1] if at and last_line(node) <= ordered[at - 1].end else None
         if cut is None and _name(node) in acted:
             return True
-        if cut is not None and ast.unparse(node) not in "\n".join(cut.lines):
-            acted |= _acted_on(node) & stateful
+        if cut is not None and (names := _acted_on(node) & stateful) and ast.unparse(node) not in "\n".join(cut.lines):
+            acted |= names
     return False
 
 

@@ -29,7 +29,7 @@ SLOWDOWN = 10.0
 """How many times slower code may be under coverage: two to four is usual, ten for a loop of very short lines."""
 SHORT_SECONDS = 60.0
 """Seconds for git's log and for the search of modules, which take less than one second."""
-MOST_PACKED, MOST_BYTES = 64 * MIB, 256 * MIB
+MOST_PACKED, MOST_BYTES = 16 * MIB, pytest_suite.MOST_COVERAGE
 """Bytes of the packed and of the unpacked report that are read: the repository's own code could write to it."""
 REPORT = "/tmp/coverage.json"
 PACK = f"{REPORT}.gz"
@@ -106,7 +106,7 @@ def _run(prepared: Prepared, suite: Suite, sandbox: Sandbox, believing: bool) ->
     if done.timed_out or done.exit_code != 0:
         raise _failure(prepared, done, limit)
     try:
-        report = inflated(sandbox.read_file(PACK, MOST_PACKED), MOST_BYTES, gzip=True).decode()
+        report = inflated(sandbox.read_file(PACK, MOST_PACKED), MOST_BYTES, gzip=True).decode("ascii")
         coverage_of(report)
     except (ValueError, InsideError) as error:
         raise SurveyFailed(f"the coverage report of {prepared.source} cannot be read: {error}", ADVICE) from error

@@ -3,7 +3,8 @@
 What a call acts on is a name that the file binds, but not to an import or a literal.
 """
 
-from collections.abc import Collection, Sequence
+from bisect import bisect
+from collections.abc import Sequence
 
 from tree_sitter import Node
 
@@ -25,12 +26,14 @@ def acts_on_the_rest(source: Source, body: Node, gone: Sequence[Node]) -> bool:
     """Whether a call in the statements `gone` may act on what a later statement of a test's body still reads."""
     first = min(node.start_byte for node in gone)
     acted = {name for node in gone for call in walk(node) for name in _acted_on(source, call)} & _stateful(source)
-    later = (node for node in walk(body) if node.start_byte >= first and not _is_in(node, gone))
+    starts, ends = zip(*sorted((node.start_byte, node.end_byte) for node in gone), strict=True)
+    later = (node for node in walk(body) if node.start_byte >= first and not _is_in(node, starts, ends))
     return bool(acted) and any(node.type == "identifier" and source.said(node) in acted for node in later)
 
 
-def _is_in(node: Node, holders: Collection[Node]) -> bool:
-    return any(one.start_byte <= node.start_byte and node.end_byte <= one.end_byte for one in holders)
+def _is_in(node: Node, starts: Sequence[int], ends: Sequence[int]) -> bool:
+    """Whether a node is in one of the spans, which do not overlap."""
+    return node.end_byte <= ends[bisect(starts, node.start_byte) - 1]
 
 
 def _acted_on(source: Source, call: Node) -> set[str]:

@@ -1,9 +1,11 @@
 """A secret name is told from every other by what an id contains."""
 
+import string
 from itertools import permutations, product
 
 import pytest
 
+from selfplay.oracle.errors import OracleError
 from selfplay.oracle.rewriting import secret_names
 from selfplay.oracle.rewriting.secret_names import remembered, secret_name
 
@@ -34,3 +36,16 @@ def test_names_drawn_together_differ_from_each_other_and_from_the_text(monkeypat
     for _ in range(50):
         drawn = secret_names.secret_names(4, text)
         assert len({*drawn}) == 4 and not [name for name in drawn if name in text]
+
+
+@pytest.mark.parametrize("length", [0, 15])
+def test_where_the_text_has_all_names_one_has_more_words(monkeypatch: pytest.MonkeyPatch, length: int) -> None:
+    """All names of four of the common words take 2 MB of tests: a name was looked for without end."""
+    monkeypatch.setattr(secret_names, "_COMMON", ("one", "two"))
+    text = " ".join("_".join(name) for name in product(("one", "two"), repeat=4))
+    assert secret_name((), text, length=length).count("_") >= 4
+
+
+def test_where_other_names_are_parts_of_any_there_is_none() -> None:
+    with pytest.raises(OracleError, match="so short that no other name can be told from them"):
+        secret_name((), names=string.ascii_lowercase)
