@@ -3,26 +3,8 @@
 import ast
 from collections.abc import Iterator
 
-from selfplay.python_source import HeavySource, shared_tree
-
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 FIELDS = ("body", "orelse", "finalbody", "handlers", "cases")
-MOST_LEVELS = 300
-"""Of statements inside each other, each `elif` inside its `if`: what follows the paths of a function calls itself twice
-for each. Python allows a hundred levels of indentation."""
-
-
-def parsed(text: str) -> ast.Module:
-    """The syntax tree, which callers must not change. Raises what `shared_tree` raises, `HeavySource` also for more
-    than `MOST_LEVELS` of statements."""
-    tree = shared_tree(text)
-    level, waiting = 0, list[ast.AST]([tree])
-    while waiting:
-        waiting = [child for node in waiting for child in _inside(node)]
-        level += 1
-    if level > MOST_LEVELS:
-        raise HeavySource(f"its statements are nested more than {MOST_LEVELS} levels deep, with each elif in its if")
-    return tree
 
 
 def statements(tree: ast.AST) -> Iterator[tuple[str, ast.AST]]:

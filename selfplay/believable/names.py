@@ -7,13 +7,14 @@ compares with it, through ruff.)
 
 import ast
 import builtins
+import re
 import symtable
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from selfplay.believable.blocks import parsed, statements
-from selfplay.python_source import symbol_table
+from selfplay.believable.blocks import statements
+from selfplay.python_source import shared_tree, symbol_table
 
 _ALWAYS = frozenset(dir(builtins)) | frozenset(
     ["__file__", "__path__", "__builtins__", "__annotations__", "WindowsError", "__module__", "__qualname__",
@@ -33,6 +34,10 @@ class NameIssues:
     orphans: frozenset[str] = frozenset()
 
 
+_LATER = re.compile(r"^(from __future__ import [^\n#]*)\bannotations\b", re.MULTILINE)
+"""With it Python reads no annotation: a symbol table has no name that stands only there."""
+
+
 def _star(tree: ast.Module) -> bool:
     """Whether the text has a star import, so that undefined names cannot be known."""
     return any(isinstance(node, ast.ImportFrom) and node.names[0].name == "*" for _, node in statements(tree))
@@ -41,7 +46,7 @@ def _star(tree: ast.Module) -> bool:
 @lru_cache(maxsize=64)
 def loose_ends(text: str) -> NameIssues:
     """The loose ends of a source. Raises what `syntax_tree` raises."""
-    module, tree = symbol_table(text), parsed(text)
+    module, tree = symbol_table(_LATER.sub(r"\1division", text)), shared_tree(text)
     scopes = list(_scopes(module, ""))
     bound = {s.get_name() for s in module.get_symbols() if _binds(s)}
     bound |= {s.get_name() for _, table in scopes for s in table.get_symbols() if s.is_declared_global() and _binds(s)}

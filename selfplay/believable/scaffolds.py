@@ -10,9 +10,10 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from selfplay.believable.blocks import Function, is_bound, parsed, statements
+from selfplay.believable.blocks import Function, is_bound, statements
 from selfplay.believable.moot import moot_code
 from selfplay.patches.lines import split_lines
+from selfplay.python_source import shared_tree
 
 READERS = frozenset(
     ["len", "sorted", "tuple", "list", "set", "dict", "frozenset", "sum", "any", "all", "str", "repr", "iter", "max",
@@ -75,7 +76,7 @@ def _new(name: str, old: Standing, new: Standing) -> Iterator[str]:
 def _definitions(text: str) -> Mapping[str, tuple[_Definition, Sequence[str]]]:
     """Dotted name -> each function and class, with its lines."""
     lines, found, times = split_lines(text), dict[str, tuple[_Definition, Sequence[str]]](), Counter[str]()
-    for where, node in statements(parsed(text)):
+    for where, node in statements(shared_tree(text)):
         if isinstance(node, _Definition):
             times[name := f"{where}{node.name}"] += 1
             key = name if times[name] == 1 else f"{name} ({times[name]})"

@@ -4,7 +4,8 @@ import ast
 from collections.abc import Iterator
 from functools import lru_cache
 
-from selfplay.believable.blocks import Function, parsed, statements
+from selfplay.believable.blocks import Function, statements
+from selfplay.python_source import shared_tree
 from selfplay.syntax.removed_code import Shape, losses
 
 
@@ -12,7 +13,9 @@ from selfplay.syntax.removed_code import Shape, losses
 def shapes(text: str) -> dict[str, Shape]:
     """Dotted name -> shape of each function of a Python source. Raises what `syntax_tree` raises."""
     return {
-        f"{where}{node.name}": _shape(node) for where, node in statements(parsed(text)) if isinstance(node, Function)
+        f"{where}{node.name}": _shape(node)
+        for where, node in statements(shared_tree(text))
+        if isinstance(node, Function)
     }
 
 

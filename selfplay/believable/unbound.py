@@ -10,8 +10,8 @@ import ast
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
-from selfplay.believable.blocks import Function, parsed, statements
-from selfplay.python_source import HeavySource
+from selfplay.believable.blocks import Function, statements
+from selfplay.python_source import HeavySource, shared_tree
 
 _COMPREHENSION = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 MOST_LOCALS = 10_000
@@ -24,7 +24,7 @@ def maybe_unbound(text: str) -> frozenset[str]:
     """The dotted names of such locals. Raises what `parsed` raises, and `HeavySource` for a function of too many."""
     return frozenset(
         f"{where}{node.name}.{name}"
-        for where, node in statements(parsed(text))
+        for where, node in statements(shared_tree(text))
         if isinstance(node, Function)
         for name in _Paths(node).unbound
     )

@@ -157,7 +157,7 @@ def test_what_is_done_once_or_not_at_all_is_told(text: str, old: str, new: str, 
 
 def test_a_long_chain_of_conditions_costs_in_proportion() -> None:
     """Each `elif` stands in the `else` of the one before."""
-    arms = "".join(f"    elif a == {at} and {'a + ' * 30} 1:\n        x = {at}\n" for at in range(1, 240))
+    arms = "".join(f"    elif a == {at} and {'a + ' * 20} 1:\n        x = {at}\n" for at in range(1, 60))
     text = f"def f(a):\n    if a == 0:\n        x = 1\n{arms}    return x\n"
     began = time.process_time()
     assert scaffolds(text, text.replace("x = 1\n", "x = 7\n", 1)) == []

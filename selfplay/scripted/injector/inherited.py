@@ -9,8 +9,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from selfplay.believable.blocks import parsed
 from selfplay.patches.lines import split_lines
+from selfplay.python_source import shared_tree
 from selfplay.repository.suites.pytest_suite import file_of
 from selfplay.scripted.edits.cuts import UNREADABLE, Cut, indent_of
 from selfplay.scripted.edits.names import Function
@@ -118,6 +118,6 @@ def _holds(one: _Class, path: str, function: Function) -> bool:
 
 def _parsed(text: str) -> ast.Module:
     try:
-        return parsed(text)
+        return shared_tree(text)
     except UNREADABLE:
         return ast.Module([], [])

@@ -7,10 +7,11 @@ import ast
 from collections.abc import Collection, Iterator
 
 from selfplay.believable import BelievableRules, faults
-from selfplay.believable.blocks import Function, parsed, statements
+from selfplay.believable.blocks import Function, statements
 from selfplay.believable.names import loose_ends
 from selfplay.believable.scaffolds import scaffolds
 from selfplay.patches.lines import split_lines
+from selfplay.python_source import shared_tree
 from selfplay.scripted.edits.cuts import (
     UNREADABLE,
     Cut,
@@ -54,7 +55,7 @@ def tidied(change: PlantedChange, kept: Collection[str], *, whole: bool = False)
 
 def _cuts(text: str, imports: Collection[str], dead: Collection[str]) -> Iterator[Cut]:
     """Cuts of statements that bind nothing but these names; `scope.name` for those of a function."""
-    lines, tree = split_lines(text), parsed(text)
+    lines, tree = split_lines(text), shared_tree(text)
     for where, node in [("", tree), *statements(tree)]:
         inner = f"{where}{node.name}." if isinstance(node, Function | ast.ClassDef) else where
         for name in ("body", "orelse", "finalbody"):
