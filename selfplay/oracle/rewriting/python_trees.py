@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from selfplay.plain_text import encode
 from selfplay.python_source import syntax_tree
 
-MOST_WORDS = 50
-"""How many characters at the end of an id are searched: class and function names are at its end."""
+FIRST_WORDS, LAST_WORDS = 2, 6
+"""How many words at the beginning and at the end of an id are kept: the names of class and function stand at one of
+them. Each is kept with all beside it."""
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -151,7 +152,8 @@ class WantedTests:
         for test in tests:
             if "::" in test and not _of_file(test.partition("::")[0], path):
                 continue
-            words = set(re.findall(r"\w+", test.split("[")[0])[-MOST_WORDS:])
+            every = re.findall(r"\w+", test.split("[")[0])
+            words = {*every[:FIRST_WORDS], *every[-LAST_WORDS:]}
             for word in words:
                 self._beside.setdefault(word, set()).update(words)
 
