@@ -58,6 +58,21 @@ def start(
     )  # fmt: skip
 
 
+def can_start(number: int) -> bool:
+    """Whether this machine starts so many programs at once. It is asked, since what a program says that failed may be
+    the words of a stranger: a server's, or the name of a file."""
+    started = list[Process]()
+    try:
+        for _ in range(number):
+            started.append(start(["cat"], stdin=PIPE))
+    except BlockingIOError:
+        return False
+    finally:
+        for one in started:
+            one.communicate()
+    return True
+
+
 def safe_path() -> None:
     """What starts in the user's folder through a library (vLLM's `python -m`, a child of multiprocessing) imports
     nothing from there either: a module of a checkout would run."""

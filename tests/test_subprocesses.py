@@ -1,6 +1,7 @@
 """Programs of this machine are started with nothing of the folder a user stands in: it may be a stranger's checkout."""
 
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -75,3 +76,19 @@ def test_variables_that_name_another_repository_are_dropped(tmp_path: Path, monk
     monkeypatch.setenv("GIT_CONFIG_PARAMETERS", "not quoted")
     store = GitDir.create(tmp_path / "store")
     assert store.line("rev-parse", "--is-bare-repository") == "true"
+
+
+LIMITED = """
+import os, resource, sys
+from selfplay.subprocesses import can_start
+if os.geteuid() == 0:
+    os.setgroups([]), os.setgid(54321), os.setuid(54321)
+print(can_start(16))
+resource.setrlimit(resource.RLIMIT_NPROC, (1, 1))
+print(can_start(16))
+"""
+
+
+def test_a_machine_without_a_process_left_says_so() -> None:
+    done = subprocess.run([sys.executable, "-P", "-c", LIMITED], capture_output=True, text=True, check=True, cwd="/")
+    assert done.stdout.split() == ["True", "False"]

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from selfplay import subprocesses
 from selfplay.repository.disk import raise_mentioned
 from selfplay.repository.errors import SourceError
 from selfplay.repository.fetching.running import OutOfBounds, ProgramBounds, execute
@@ -53,6 +54,8 @@ KEPT = re.compile(
 )
 """The user's variables for git's connections. Others, such as `GIT_DIR`, which git sets for its child processes, name
 another repository."""
+AT_ONCE = 16
+"""Processes and threads that a fetch may have at once."""
 EPOCH = 946_684_800  # commits made here count from this date, one day apart, so that ids repeat
 
 
@@ -140,7 +143,7 @@ class GitDir:
         try:
             return _execute(["git", *options, *args], cwd, stdin or b"", variables, strict, bounds)
         except GitError as error:
-            if os.strerror(errno.EAGAIN) in error.stderr:  # this machine has no process left for it
+            if os.strerror(errno.EAGAIN) in error.stderr and not subprocesses.can_start(AT_ONCE):
                 raise BlockingIOError(errno.EAGAIN, failure(error)) from error
             raise_mentioned(error.stderr, work_tree if work_tree and args[0] == "checkout-index" else self.path)
             raise

@@ -1,7 +1,9 @@
+import os
 from pathlib import Path
 
 import pytest
 
+from selfplay import subprocesses
 from selfplay.repository.fetching.gitdir import GitDir, GitError
 from selfplay.repository.fetching.running import OutOfBounds, ProgramBounds, execute
 
@@ -26,3 +28,20 @@ def test_a_git_that_leaves_its_bounds_ends(tmp_path: Path) -> None:
         execute(["sleep", "30"], tmp_path, b"", {}, ProgramBounds(seconds=0.2))
     assert execute(["sh", "-c", "head -c 1000000 /dev/zero > x"], tmp_path, b"", {}, ProgramBounds(file=65536))[0] != 0
     assert (tmp_path / "x").stat().st_size <= 65536
+
+
+@pytest.mark.parametrize("lacking", [False, True])
+def test_what_a_stranger_says_of_this_machine_is_asked_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lacking: bool
+) -> None:
+    """A server's error, or a file of such a name, read as if no process could be started: lists of sources ended."""
+    store = GitDir.create(tmp_path / "store")
+    (tmp_path / "git").write_text(
+        "#!/bin/sh\necho 'fatal: remote error: Resource temporarily unavailable' >&2; exit 128\n"
+    )
+    (tmp_path / "git").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    if lacking:
+        monkeypatch.setattr(subprocesses, "can_start", lambda number: False)
+    with pytest.raises(BlockingIOError if lacking else GitError, match="remote error"):
+        store.run("fetch", "https://example.org/a.git")
