@@ -2,6 +2,7 @@
 
 import errno
 import os
+import resource
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -44,10 +45,11 @@ def named(folder: Path) -> Iterator[None]:
 
 
 def raise_mentioned(output: str, folder: Path) -> None:
-    """Raises the `OSError` that the output of a program writing to `folder` mentions, if any, and if the disk may have
-    it: in the output of git stand words of a remote, too."""
+    """Raises the `OSError` that the output of a program writing to `folder` mentions, if any, and if this shell's limit
+    or the disk may have it: in the output of git stand words of a remote, too."""
+    limited = resource.getrlimit(resource.RLIMIT_FSIZE)[0] != resource.RLIM_INFINITY
     for code in OF_WRITING:
-        if os.strerror(code) in output and (code == errno.EFBIG or not _has_room(folder)):
+        if os.strerror(code) in output and (limited if code == errno.EFBIG else not _has_room(folder)):
             raise OSError(code, os.strerror(code), os.fspath(folder))
 
 

@@ -16,6 +16,8 @@ OF_MACHINE = frozenset({
 })  # fmt: skip
 """What an error of the supervisor's own says that this machine lacks."""
 RESUMES = "The run can be resumed."
+SOME_MEMORY = 64 << 20
+"""Bytes that are to be had where memory is left."""
 _NOT_ENOUGH = ("start new thread", "start thread", "allocate lock")
 
 
@@ -79,12 +81,19 @@ class InsideError(SelfplayError):
 
 def as_lost(error: Exception, what: str) -> SandboxError | None:
     """An error of the supervisor's that says nothing about the work that met it: this machine has not enough of
-    something, or a disk of it is broken. None for any other. `what`: what failed. A want of memory may be the work's
-    own doing (Python raises it for a text nested too deep), so such work may be set aside."""
+    something, or a disk of it is broken. None for any other. `what`: what failed. A want of memory is the work's own
+    doing where this machine has some left: Python raises it for a text nested too deep, too."""
     said = f"{what}: {error or type(error).__name__}"
     if isinstance(error, MemoryError):
-        return SandboxLost(said)
+        return SandboxLost(said) if _is_short_of_memory() else None
     threads = isinstance(error, RuntimeError) and any(words in str(error) for words in _NOT_ENOUGH)
     if threads or (isinstance(error, OSError) and error.errno in OF_MACHINE):
         return MachineError(said, RESUMES)
     return None
+
+
+def _is_short_of_memory() -> bool:
+    try:
+        return not bytearray(SOME_MEMORY)
+    except MemoryError:
+        return True

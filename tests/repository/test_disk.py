@@ -4,7 +4,9 @@ Each program runs in a mount namespace of its own, made by the bwrap that sandbo
 where the cache lies: it works for root and for an ordinary user, wherever sandboxes do.
 """
 
+import errno
 import os
+import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -144,3 +146,14 @@ def test_other_failures_are_left_alone(tmp_path: Path) -> None:
     assert cache_error(ConnectionResetError(104, "Connection reset by peer"), tmp_path) is None
     elsewhere = cache_error(PermissionError(13, "Permission denied", "/elsewhere/file"), tmp_path)
     assert elsewhere is not None and "SELFPLAY_CACHE" not in elsewhere.hint
+
+
+def test_that_a_file_is_too_large_is_this_machine_s_doing_where_it_has_a_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A server that said so was booked as the disk's fault, and a file of that name as too little room."""
+    said = f"fatal: remote error: {os.strerror(errno.EFBIG)}"
+    raise_mentioned(said, tmp_path)
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (1 << 20, 1 << 20))
+    with pytest.raises(OSError, match="File too large"):
+        raise_mentioned(said, tmp_path)

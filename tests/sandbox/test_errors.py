@@ -3,6 +3,7 @@
 import ast
 import errno
 import os
+import sys
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
@@ -89,6 +90,14 @@ def test_the_sandbox_lives_after_what_fails_inside(sandbox: Sandbox, what: str) 
 def test_what_the_machine_has_too_little_of_is_nobodys_fault(number: int, lost: bool) -> None:
     error = agent_requests.file_error("/testbed/file", number, os.strerror(number), Limits())
     assert isinstance(error, SandboxLost if lost else InsideError)
+
+
+@pytest.mark.parametrize("short", [True, False])
+def test_a_want_of_memory_is_the_machine_s_where_it_has_none_left(monkeypatch: pytest.MonkeyPatch, short: bool) -> None:
+    """Python raises it for a text nested too deep, too: ten bugs with such a text ended a run."""
+    monkeypatch.setattr(errors, "SOME_MEMORY", sys.maxsize if short else 1 << 20)
+    lost = errors.as_lost(MemoryError(), "an attempt could not be played")
+    assert isinstance(lost, SandboxLost) is short
 
 
 def test_a_command_that_the_agent_cannot_start_is_nobodys_fault(sandbox: Sandbox) -> None:
