@@ -156,7 +156,7 @@ def _told(lost: Sequence[tuple[bytes, ...]], view: str, length: int, others: Seq
     words = [[token.decode("latin-1") for token in one] for one in sample]
     anchors = [word.encode("latin-1") for word in _cover(_anchors(words, others))]
     for text in others:
-        if any(anchor in encode(text) for anchor in anchors):
+        if sample and any(anchor in encode(text) for anchor in anchors):
             for one in _cut(view, length, text):
                 sample.pop(one, None)
     return tuple(b" ".join(one).decode("latin-1") for one in sample)
