@@ -58,7 +58,8 @@ def options_of(texts: Iterable[str]) -> Options:
                 found[node.name] |= islice(_options(node, known), MOST_OPTIONS - len(found[node.name]))
     for kind, named in bases.items():
         for base in named:
-            found[kind] = dict(islice({**found[kind], **found[base]}.items(), MOST_OPTIONS))
+            others = (item for item in found[base].items() if item[0] not in found[kind])
+            found[kind] |= [*islice(others, MOST_OPTIONS - len(found[kind]))]
     return {name: options for name, options in found.items() if options}
 
 

@@ -94,3 +94,14 @@ def test_lines_that_pass_options_on_are_told(backend: Backend, tmp_path: Path) -
     )  # fmt: skip
     known = Lab("python", backend, tmp_path, bug)._grader.calibration.behaviour
     assert known is not None and known.mutants >= 12 and len(known.unseen) <= 2, known and known.unseen
+
+
+def test_a_class_s_own_option_is_not_its_base_s() -> None:
+    text = "class A:\n def __init__(self, a=1): 0\n\nclass B(A):\n def __init__(self, a='x', b=True): 0\n"
+    assert "'xx'" in options_of([text])["B"]["a"].values and {*options_of([text])["B"]} == {"a", "b"}
+
+
+def test_of_many_options_and_bases_some_are_looked_at() -> None:
+    many = ", ".join(f"a{number}=1" for number in range(500))
+    text = f"def f({many}): 0\n\nclass A:\n def __init__(self, {many}): 0\n\nclass B({'A, ' * 99}): 0\n"
+    assert {name: len(found) for name, found in options_of([text]).items()} == {"f": 100, "A": 100, "B": 100}
