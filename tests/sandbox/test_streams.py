@@ -10,7 +10,18 @@ from pathlib import Path
 
 import pytest
 
-from selfplay.sandbox import MIB, Backend, InsideError, Limits, Sandbox, SandboxError, World
+from selfplay.sandbox import (
+    MIB,
+    Backend,
+    Cause,
+    Completed,
+    InsideError,
+    Limits,
+    Sandbox,
+    SandboxError,
+    World,
+    kill_detection,
+)
 from selfplay.sandbox.admission import Lease
 from selfplay.sandbox.kill_detection import ProgramKilled
 
@@ -192,3 +203,14 @@ def test_draining_ends_where_a_pipe_s_end_stays_open_somewhere() -> None:
     """As one that lies in a message which nobody received. On the code before, this read for ever."""
     done = subprocess.run([sys.executable, "-c", HELD_OPEN], capture_output=True, timeout=30)
     assert done.stdout == b"b'kept'\n", done.stderr
+
+
+@pytest.mark.parametrize("busy", [False, True])
+def test_who_waits_where_others_get_a_core_has_met_a_limit(monkeypatch: pytest.MonkeyPatch, busy: bool) -> None:
+    """A suite left a pipe in the place of a file that we read: it was the machine's doing, eight times over."""
+    if busy:
+        monkeypatch.setattr(kill_detection, "AT_ONCE_SECONDS", 0.0)
+    waited = Completed(124, b"", b"", True, False, 30.0, 0.01)
+    with pytest.raises(ProgramKilled, match="cat did not get a core within 30 s") as told:
+        kill_detection.undisturbed(waited, "cat", 30)
+    assert told.value.cause is (Cause.UNKNOWN if busy else Cause.LIMIT)

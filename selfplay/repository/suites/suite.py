@@ -40,6 +40,8 @@ ROOM = 0.8
 MAX_CUTS = 3
 """How often a suite is cut again if it turns out slower than measured."""
 MEASURING_TEST_SECONDS, RESCUE_SECONDS = 15.0, 30.0
+RESCUE = 'for one in /tmp/tmp.*/record; do [ ! -f "$one" ] || [ -L "$one" ] || cat "$one"; done'
+"""Prints the records that a stopped run left; whoever opens a pipe that a suite left there waits."""
 MAX_MEASURING = 3
 """The first measurement may take this many time limits, over all its runs."""
 SCRIPT = "/tmp/selfplay-suite.sh"
@@ -70,7 +72,7 @@ class _Measurement:
             done = sandbox.run(["bash", SCRIPT], timeout=timeout, merge_stderr=True)
             if not done.timed_out:
                 return done
-            rescued = sandbox.run("cat /tmp/tmp.*/record", timeout=RESCUE_SECONDS, env=sandbox.own_env)
+            rescued = sandbox.run(RESCUE, timeout=RESCUE_SECONDS, env=sandbox.own_env)
             undisturbed(rescued, "cat", RESCUE_SECONDS)
             return replace(done, stdout=done.stdout + b"\n" + rescued.stdout)
 

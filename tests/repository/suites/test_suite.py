@@ -10,6 +10,7 @@ from repository_fixtures import write
 
 from selfplay.repository import NoPassingTests, NoTests, Prepared, measure_suite, prepare
 from selfplay.repository.suites import pytest_suite
+from selfplay.repository.suites.suite import RESCUE
 from selfplay.sandbox import Backend, Limits, Sandbox, World
 
 
@@ -191,3 +192,12 @@ def test_coverage_says_which_test_runs_which_line(backend: Backend, project: Cal
         coverage = pytest_suite.parse_coverage(sandbox.read_file("/tmp/coverage"))
     yes, no = map(coverage.tests.index, ("test_lib.py::test_yes", "test_lib.py::test_no"))
     assert coverage.lines["lib.py"] == {2: {yes, no}, 3: {yes}, 4: {no}}  # line 1 runs at import, in no test
+
+
+def test_a_pipe_in_the_place_of_a_record_is_not_opened(backend: Backend) -> None:
+    """A suite that hangs and leaves one: the program that reads what it recorded waited, as if it had no core."""
+    with backend.open(World()) as sandbox:
+        left = "mkdir /tmp/tmp.a /tmp/tmp.b /tmp/tmp.c && mkfifo /tmp/tmp.a/record && echo said > /tmp/tmp.b/record"
+        sandbox.run(f"{left} && ln -s /proc/self/environ /tmp/tmp.c/record", timeout=20)
+        done = sandbox.run(RESCUE, timeout=20, env=sandbox.own_env)
+        assert (done.stdout, done.timed_out) == (b"said\n", False)
