@@ -86,6 +86,18 @@ def syntax_tree(text: str | bytes, mode: str = "exec", minor: int | None = None)
     return tree
 
 
+def short_tree(text: str) -> ast.Module:
+    """The tree of a short source that is ours or was read before, which costs only the lock. Raises `SyntaxError`."""
+    with _PARSING:
+        return ast.parse(text)
+
+
+def short_expression(text: str) -> ast.expr:
+    """The same of an expression."""
+    with _PARSING:
+        return ast.parse(text, mode="eval").body
+
+
 def shared_tree(text: str) -> ast.Module:
     """The tree of a source, which nobody may change: of the last ones parsed, as far as they are short, it is kept.
     Raises what `syntax_tree` raises."""

@@ -9,8 +9,9 @@ may look dearer than it is for some seconds.
 
 import gc
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import Protocol
 
 ATOMS = (
     " ", "\t", "\n", "\r", "\r\n", "\0", "a", "ab ", "é", "\u2028", "\udc80", "0", "9.", "_", ".", ",", ":", ";", "=",
@@ -36,6 +37,12 @@ ENOUGH = 0.04
 """Seconds after which no larger size is tried: the growth up to here was seen. At the first size it was not."""
 
 
+class Hostile(Protocol):
+    """A text of any length; its name is what `str` gives."""
+
+    def text(self, size: int) -> str: ...
+
+
 @dataclass(frozen=True)
 class Family:
     """Hostile texts of any length, made of one atom."""
@@ -59,14 +66,19 @@ def grows(read: Callable[[str], object], enough: float = ENOUGH, frames: Frames 
     """The families on which `read` takes more than linear time, with the times seen. What it raises goes through.
     `enough`: more for a reader whose bound on work lies far above what it needs. `frames`: fewer for a parser, which
     no pattern begins or fails."""
+    return grows_on(read, families(frames), enough)
+
+
+def grows_on(read: Callable[[str], object], hostile: Iterable[Hostile], enough: float) -> list[str]:
+    """The same of these texts."""
     gc.disable()  # a collection takes as long as everything that tests have imported
     try:
-        return [found for family in families(frames) if (found := _every_time(read, family, enough))]
+        return [found for one in hostile if (found := _every_time(read, one, enough))]
     finally:
         gc.enable()
 
 
-def _every_time(read: Callable[[str], object], family: Family, enough: float) -> str:
+def _every_time(read: Callable[[str], object], family: Hostile, enough: float) -> str:
     """What `_growth` finds, if it finds something each of `TIMES` times."""
     for again in range(TIMES):
         time.sleep(again)
@@ -75,7 +87,7 @@ def _every_time(read: Callable[[str], object], family: Family, enough: float) ->
     return found
 
 
-def _growth(read: Callable[[str], object], family: Family, enough: float) -> str:
+def _growth(read: Callable[[str], object], family: Hostile, enough: float) -> str:
     before = 0.0
     for size in SIZES:
         seconds = _seconds(read, family.text(size))

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from selfplay.oracle.rewriting.python_trees import parsed, unparsed
 from selfplay.oracle.rewriting.secret_names import secret_name
-from selfplay.python_source import syntax_tree
+from selfplay.python_source import short_expression, short_tree, syntax_tree
 
 _RUNNERS = ("pytest", "_pytest", "unittest", "doctest", "nose", "hypothesis", "conftest")
 
@@ -46,13 +46,13 @@ def renamed(text: str) -> tuple[str, dict[str, str]]:
             node.id = fresh.get(node.id, node.id)
         elif isinstance(node, kinds) and node in tree.body:
             node.name = fresh[node.name]
-    return ast.unparse(tree), {name: name for node in ast.parse(text).body for name in bound(node)} | fresh
+    return ast.unparse(tree), {name: name for node in short_tree(text).body for name in bound(node)} | fresh
 
 
 def in_other_names(call: str, modules: Mapping[str, Mapping[str, str]]) -> str | None:
     """Rewrite a call with the new names of helpers. `modules`: name of a helper's module in calls -> old name -> new
     name. None if the call uses a name that the helper lacks."""
-    tree = ast.parse(call, mode="eval")
+    tree = short_expression(call)
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in modules:
             fresh = modules[node.value.id]
@@ -64,7 +64,7 @@ def in_other_names(call: str, modules: Mapping[str, Mapping[str, str]]) -> str |
 
 def asked_of(calls: Collection[str], module: str) -> set[str]:
     """The names that these calls use from this module."""
-    trees = (ast.parse(call, mode="eval") for call in calls if module in call)
+    trees = (short_expression(call) for call in calls if module in call)
     nodes = (node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Attribute))
     return {node.attr for node in nodes if isinstance(node.value, ast.Name) and node.value.id == module}
 

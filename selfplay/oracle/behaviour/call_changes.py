@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 
 from selfplay.oracle.behaviour.call_source import constant, value_of
 from selfplay.oracle.behaviour.literals import MODEST, another
+from selfplay.python_source import short_expression
 
 EXTREMES: tuple[object, ...] = (
     "", " ", "é☃\U0001f40d", "a" * 400, "%s{0}\\u", 0, -1, 1, 9_999, None, (), 1.5, 0.1, True, "\ud800",
@@ -115,7 +116,7 @@ def kin(node: ast.expr, chance: random.Random) -> ast.expr | None:
     if base not in _DERIVED:
         return None
     said = chance.choice(_KIN)
-    return ast.Call(ast.parse(f"type({said[0]!r}, ({base},), {said[1]})", mode="eval").body, [copy.deepcopy(node)], [])
+    return ast.Call(short_expression(f"type({said[0]!r}, ({base},), {said[1]})"), [copy.deepcopy(node)], [])
 
 
 def turned(node: ast.expr, other: ast.expr, chance: random.Random) -> ast.expr | None:

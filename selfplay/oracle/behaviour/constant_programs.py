@@ -29,6 +29,7 @@ from selfplay.oracle.rewriting.python_trees import (
 )
 from selfplay.oracle.task import Task
 from selfplay.plain_text import decode, encode
+from selfplay.python_source import short_expression, syntax_tree
 from selfplay.untrusted_json import json_value
 from selfplay.workbench.files import TestFile
 
@@ -151,8 +152,10 @@ def giving(answer: str) -> ast.stmt | None:
     with suppress(ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
         value = json_value(encode(answer))
         if isinstance(value, list) and len(value) == 2 and value[0] == "raised":
-            return ast.parse(f"raise {_exception(value[1])}").body[0] if str(value[1]).isidentifier() else None
-        return ast.parse(f"return {literal(value)}").body[0]
+            named = str(value[1]).isidentifier()
+            return ast.Raise(short_expression(_exception(value[1]))) if named else None
+        returned: ast.expr = syntax_tree(literal(value), mode="eval").body
+        return ast.Return(returned)
     return None
 
 

@@ -5,38 +5,47 @@ function of the file, calls of all of them would be watched, and few of the ones
 """
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 
 from selfplay.oracle.rewriting.python_trees import Function, parsed
 from selfplay.patches.changes import Change
 from selfplay.patches.functions import PatchedFunction
 
-
-def innermost(known: Sequence[PatchedFunction], line: int) -> PatchedFunction | None:
-    """The innermost function that holds the line."""
-    return next((one for one in reversed(known) if one.holds(line)), None)
+Use = tuple[ast.stmt, int]
+"""A statement of the module, and the line in it where a name is read."""
 
 
-def users(tree: ast.Module, known: Sequence[PatchedFunction], change: Change) -> set[int] | None:
-    """The first lines of the functions that use what this change binds: a name by an import or an assignment. None if
-    it does anything else, or if such a name is used outside of functions otherwise than for other names like it."""
-    bound = _bound(tree, change)
-    if bound is None:
-        return None
-    firsts, names, left = set[int](), set(bound), set(bound)
-    while left:
-        used = [*_using(tree, left)]
-        left = set()
-        for statement, line in used:
-            function = innermost(known, line)
-            more = {} if function is not None else _names_of(statement)
-            if more is None:
-                return None
-            firsts |= {function.first} if function is not None else set()
-            left |= more.keys() - names
-        names |= left
-    return firsts
+class NamesOfAModule:
+    """Where the names of a module are used, and which function holds each line. One walk for all changes."""
+
+    def __init__(self, tree: ast.Module, known: Sequence[PatchedFunction]) -> None:
+        self._tree = tree
+        self._holder = {line: one for one in known for line in range(one.first, one.last + 1)}  # the innermost is last
+        self._uses = _uses(tree)
+
+    def innermost(self, line: int) -> PatchedFunction | None:
+        """The innermost function that holds the line."""
+        return self._holder.get(line)
+
+    def users(self, change: Change) -> set[int] | None:
+        """The first lines of the functions that use what this change binds: a name by an import or an assignment. None
+        if it does anything else, or if such a name is used outside of functions otherwise than for other names like
+        it."""
+        bound = _bound(self._tree, change)
+        if bound is None:
+            return None
+        firsts, names, left = set[int](), set(bound), [*bound]
+        for name in left:
+            for statement, line in self._uses.get(name, ()):
+                function = self._holder.get(line)
+                more = {} if function is not None else _names_of(statement)
+                if more is None:
+                    return None
+                firsts |= {function.first} if function is not None else set()
+                left += more.keys() - names
+                names |= more.keys()
+        return firsts
 
 
 def _bound(tree: ast.Module, change: Change) -> set[str] | None:
@@ -64,18 +73,19 @@ def _names_of(statement: ast.stmt) -> Mapping[str, None] | None:
     return None
 
 
-def _using(tree: ast.Module, names: AbstractSet[str]) -> Iterator[tuple[ast.stmt, int]]:
-    """(statement of the module, line) where one of these names is read; not in annotations, nor where it is a
-    parameter's."""
+def _uses(tree: ast.Module) -> dict[str, list[Use]]:
+    """Name -> where it is read; not in annotations, nor where it is a parameter's."""
+    found = defaultdict[str, list[Use]](list)
     for statement in tree.body:
-        left: list[tuple[ast.AST, AbstractSet[str]]] = [(statement, names)]
+        left: list[tuple[ast.AST, frozenset[str]]] = [(statement, frozenset())]
         while left:
-            node, known = left.pop()
+            node, hidden = left.pop()
             if isinstance(node, Function | ast.Lambda):
-                known = known - {one.arg for one in ast.walk(node.args) if isinstance(one, ast.arg)}
-            if isinstance(node, ast.Name) and node.id in known and isinstance(node.ctx, ast.Load):
-                yield statement, node.lineno
+                hidden |= {one.arg for one in ast.walk(node.args) if isinstance(one, ast.arg)}
+            if isinstance(node, ast.Name) and node.id not in hidden and isinstance(node.ctx, ast.Load):
+                found[node.id].append((statement, node.lineno))
             for field, value in ast.iter_fields(node):
                 if field not in ("annotation", "returns"):
                     parts = value if isinstance(value, list) else [value]
-                    left += [(one, known) for one in parts if isinstance(one, ast.AST)]
+                    left += [(one, hidden) for one in parts if isinstance(one, ast.AST)]
+    return found

@@ -14,6 +14,7 @@ from selfplay.oracle.behaviour.inherited_tests import imported_file
 from selfplay.oracle.rewriting.plain_tests import Plain
 from selfplay.oracle.rewriting.python_trees import Function, Owner, Test, find, loaded, parsed, unparsed
 from selfplay.oracle.rewriting.secret_names import secret_name
+from selfplay.python_source import short_expression, short_tree
 
 _BEFORE, _AFTER = ("setUp", "setup_method"), ("tearDown",)
 _ENTRY = "selfplay_scenario"
@@ -140,7 +141,7 @@ def _entry(function: Function, owner: Owner | None, file: _File) -> Function:
     if owner is None:
         play: list[ast.stmt] = [ast.Return(ast.Call(loaded(function.name), [], given))]
         return _function(play)
-    thing = ast.parse(owner.path, mode="eval").body
+    thing = short_expression(owner.path)
     methods = {one.name: one for one in owner.node.body if isinstance(one, Function)}
     steps: list[ast.stmt] = [ast.Assign([ast.Name("one", ast.Store())], ast.Call(thing, [], []))]
     steps += [ast.Expr(_of_one(name, methods[name])) for name in _BEFORE if name in methods]
@@ -200,7 +201,7 @@ def _case(function: Function) -> Iterator[tuple[str, ast.expr]]:
 
 
 def _function(body: list[ast.stmt]) -> Function:
-    made = ast.parse(f"def {_ENTRY}(): pass").body[0]
+    made = short_tree(f"def {_ENTRY}(): pass").body[0]
     assert isinstance(made, ast.FunctionDef)
     made.body = body
     return made

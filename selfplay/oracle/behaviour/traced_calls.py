@@ -12,13 +12,13 @@ from dataclasses import dataclass, field, replace
 
 from selfplay import patches
 from selfplay.oracle import inside
-from selfplay.oracle.behaviour.module_changes import innermost, users
+from selfplay.oracle.behaviour.module_changes import NamesOfAModule
 from selfplay.oracle.originals import original_texts
 from selfplay.oracle.rewriting.python_trees import Function, loaded, parsed, source_of, unparsed
 from selfplay.oracle.task import Task
 from selfplay.patches.changes import changes
 from selfplay.patches.functions import functions
-from selfplay.python_source import syntax_tree
+from selfplay.python_source import short_tree, syntax_tree
 from selfplay.sandbox import WORKDIR
 from selfplay.untrusted_json import AnswerError, answer
 
@@ -65,7 +65,8 @@ def watching(task: Task, text: str) -> str:
         name = function.name if function.name.startswith("test") else ""
         at = int(ast.get_docstring(function) is not None)
         if any(isinstance(node, ast.Yield | ast.YieldFrom) for node in ast.walk(function)):
-            function.body[at:at] = ast.parse(f"selfplay_enter({name!r})").body  # it goes on after the test: no end here
+            entering = short_tree(f"selfplay_enter({name!r})").body  # it goes on after the test: no end here
+            function.body[at:at] = entering
         else:
             bounded = bool(name) and isinstance(function, ast.FunctionDef)
             function.body[at:] = _ended(function.body[at:] or [ast.Pass()], name, bounded)
@@ -79,7 +80,7 @@ def watching(task: Task, text: str) -> str:
 def _ended(body: list[ast.stmt], name: str, bounded: bool) -> list[ast.stmt]:
     """The body of a test that says when it begins and ends. `bounded`: it is ended when it takes too long."""
     stopped = [ast.ExceptHandler(loaded("SelfplayStopped"), None, [ast.Pass()])] if bounded else []
-    began, left = (ast.parse(call).body for call in (f"selfplay_enter({name!r}, {bounded})", "selfplay_leave()"))
+    began, left = (short_tree(call).body for call in (f"selfplay_enter({name!r}, {bounded})", "selfplay_leave()"))
     return [*began, ast.Try(body, stopped, [], left)]
 
 
@@ -128,12 +129,13 @@ def changed_lines(task: Task) -> dict[str, list[int]]:
 
 
 def _begun(section: patches.FilePatch, text: str) -> list[int]:
-    known, tree = functions(section.path, text), parsed(text)
+    tree = parsed(text)
+    names = NamesOfAModule(tree or ast.Module([], []), functions(section.path, text))
     lines, firsts = text.split("\n"), set[int]()
     for change in (change for hunk in section.hunks for change in changes(hunk)):
         telling = [line for line in change.lines if line <= len(lines) and lines[line - 1].strip()] or [change.start]
-        found = {one.first for line in telling if (one := innermost(known, line)) is not None}
-        using = found or (users(tree, known, change) if tree is not None else None)
+        found = {one.first for line in telling if (one := names.innermost(line)) is not None}
+        using = found or (names.users(change) if tree is not None else None)
         if using is None:
             return []
         firsts |= using
