@@ -1,6 +1,6 @@
 """What a prediction lacks of the original is what it has nowhere: not what it moved, renamed layout apart."""
 
-from selfplay.oracle.new_code.changed_files import ChangedFiles
+from selfplay.oracle.new_code.changed_files import ChangedFiles, _too_costly
 from selfplay.oracle.new_code.lacking_code import kept_expressions, kept_lines
 from selfplay.oracle.new_code.needed_parts import lacking_parts
 
@@ -44,6 +44,10 @@ def test_how_far_a_line_is_indented_does_not_count() -> None:
     assert lacking(ORIGINAL.replace(lines, deeper)) == ()
 
 
-def test_code_that_is_nested_too_deeply_is_not_taken_apart() -> None:
+def test_code_that_is_nested_too_deeply_is_not_read() -> None:
+    """The grade says that the file is not read; what it has in the original's place is nothing."""
     deep = "def f(x):\n    return " + "-" * 500 + "1\n"
-    assert lacking_parts(ChangedFiles({}, {"a.py": deep}, {"a.py": ORIGINAL})) is None
+    assert [*_too_costly({"a.py": deep}, {"a.py": ORIGINAL})] == [
+        "its a.py is not read: its code is nested more than 100 levels deep"
+    ]
+    assert lacking_parts(ChangedFiles({}, {"a.py": deep}, {"a.py": ORIGINAL})) is not None
