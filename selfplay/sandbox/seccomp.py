@@ -16,6 +16,9 @@ from sums that the kernel keeps for the whole machine (compiled filters, `fs.aio
 So are places of memory on the machine's nodes (`mbind`): each policy is the kernel's memory, charged to no group. And
 lists of mounts (`statmount`): whoever reads one stops the mounts of the machine meanwhile.
 
+Memory that the kernel itself cannot see (`memfd_secret`) splits the large pages of its own map for good; writing out
+all file systems of the host (`sync`) is answered as if it were done.
+
 Leases and the old kind of watching folders are refused: a lease on a file that sandboxes share makes every open of it
 wait, here and on the host, for 45 s.
 
@@ -225,4 +228,6 @@ def program(machine_name: str | None = None) -> bytes:
         lines += on_call(call[name_of_call], if_argument(ARGUMENTS[0], (AGENT,), errno.EPERM))
     for number in system_calls.numbers(system_calls.DENIED, name).values():
         lines += on_call(number, [refuse(errno.EPERM)])
+    for number in system_calls.numbers(system_calls.ANSWERED, name).values():
+        lines += on_call(number, [refuse(0)])
     return b"".join([*lines, instruction(RETURN, ALLOW)])

@@ -38,6 +38,7 @@ CASES: tuple[tuple[str, tuple[str, ...], tuple[str, ...], str], ...] = (
     ("kernel programs (bpf)", calls("bpf"), (EPERM,), REFUSED),
     ("performance counters", calls("perf_event_open"), (EPERM,), REFUSED),
     ("page faults handled by a program", calls("userfaultfd"), (EPERM,), REFUSED),
+    ("memory that the kernel cannot see", calls("memfd_secret"), (EPERM,), REFUSED),
     ("kernel keys", calls("keyctl", "add_key", "request_key"), (EPERM,), REFUSED),
     ("io_uring", calls("io_uring_setup", "io_uring_enter", "io_uring_register"), (EPERM,), REFUSED),
     ("kernel modules", calls("init_module", "finit_module", "delete_module"), (EPERM,), REFUSED),

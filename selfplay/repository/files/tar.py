@@ -15,9 +15,9 @@ from selfplay.repository.inside.pack import END, FILE, FOLDER, LINK
 
 BLOCK = 512
 LONGEST_EXTENSION = 1 << 16
-MOST_EXTENDED, MOST_SKIPPED, MOST_SKIPPED_BYTES = 8, 20_000, 256 << 20
-"""Extensions of one entry; headers of an archive that make no entry, and bytes that belong to none: no bound of the
-reader sees them."""
+MOST_EXTENDED, MOST_EXTENDED_BYTES, MOST_SKIPPED, MOST_SKIPPED_BYTES = 8, 64 << 20, 20_000, 256 << 20
+"""Extensions of one entry, and bytes of all; headers of an archive that make no entry, and bytes that belong to none:
+no bound of the reader sees them."""
 KINDS = {b"0": FILE, b"\0": FILE, b"5": FOLDER, b"2": LINK}
 GNU_NAME, GNU_TARGET, PAX, PAX_GLOBAL = b"L", b"K", b"x", b"g"
 LENGTH = re.compile(rb"(\d{1,8}) ")
@@ -31,7 +31,7 @@ class Tar:
         self._stream = stream
         self._padding = 0
         self._target = b""
-        self._skipped = self._skipped_bytes = 0
+        self._skipped = self._skipped_bytes = self._extended_bytes = 0
 
     def header(self) -> Header:
         """The next entry; its content must be read before the one after it. Raises `BadStream`."""
@@ -96,6 +96,9 @@ class Tar:
     def _extension(self, kind: bytes, size: int) -> dict[bytes, bytes]:
         if size > LONGEST_EXTENSION:
             raise TooLarge(f"an extended header of {size} bytes", f"{LONGEST_EXTENSION} are the most")
+        self._extended_bytes += size
+        if self._extended_bytes > MOST_EXTENDED_BYTES:
+            raise TooLarge(f"{self._extended_bytes} bytes of extended headers", f"{MOST_EXTENDED_BYTES} are the most")
         data = exactly(self._stream, size)
         if kind == PAX_GLOBAL:
             return {}

@@ -17,7 +17,7 @@ getpeername getpgid getpgrp getpid getppid getpriority getrandom getresgid getre
 gettid gettimeofday getuid getxattr inotify_add_watch inotify_init inotify_init1 inotify_rm_watch io_cancel
 io_destroy io_getevents io_pgetevents io_submit ioprio_get kill landlock_add_rule landlock_create_ruleset
 landlock_restrict_self lchown lgetxattr link linkat listen listxattr llistxattr lremovexattr lseek lsetxattr lstat
-madvise map_shadow_stack membarrier memfd_secret mincore mkdir mkdirat mknod mknodat mlock mlock2
+madvise map_shadow_stack membarrier mincore mkdir mkdirat mknod mknodat mlock mlock2
 mlockall mprotect mq_getsetattr mq_notify mq_open mq_timedreceive mq_timedsend mq_unlink mremap msgctl msgget
 msgrcv msgsnd msync munlock munlockall munmap nanosleep newfstatat open openat openat2 pause pidfd_open
 pidfd_send_signal pipe pipe2 pkey_alloc pkey_free pkey_mprotect poll ppoll pread64 preadv preadv2 process_mrelease
