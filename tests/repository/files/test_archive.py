@@ -152,3 +152,16 @@ def test_pax_records_are_read_in_linear_time() -> None:
     began = time.process_time()
     assert tar.records(b"5 a=\n" * 100_000 + b"12 path=abc\n") == {b"path": b"abc"}
     assert time.process_time() - began < 1
+
+
+def test_extended_headers_of_many_entries_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each entry may have some; 7.6 MB of archive had half a gigabyte of them."""
+    monkeypatch.setattr(tar, "MOST_EXTENDED_BYTES", 4_000)
+    entry, extended = tarfile.TarInfo("n"), tarfile.TarInfo("p")
+    extended.type, extended.size = b"x", 512
+    record = b"512 path=%s\n" % (b"a" * 502)
+    block = extended.tobuf(tarfile.USTAR_FORMAT) + record + entry.tobuf(tarfile.USTAR_FORMAT)
+    reader = tar.Tar(io.BytesIO(block * 9 + bytes(1024)))
+    assert [reader.header().path for _ in range(7)] == [b"a" * 502] * 7  # 3,584 bytes
+    with pytest.raises(TooLarge, match="4096 bytes of extended headers; 4000 are the most"):
+        reader.header()
