@@ -163,5 +163,5 @@ def test_extended_headers_of_many_entries_are_bounded(monkeypatch: pytest.Monkey
     block = extended.tobuf(tarfile.USTAR_FORMAT) + record + entry.tobuf(tarfile.USTAR_FORMAT)
     reader = tar.Tar(io.BytesIO(block * 9 + bytes(1024)))
     assert [reader.header().path for _ in range(7)] == [b"a" * 502] * 7  # 3,584 bytes
-    with pytest.raises(TooLarge, match="4096 bytes of extended headers; 4000 are the most"):
+    with pytest.raises(TooLarge, match="4096 bytes of extended headers"):
         reader.header()
