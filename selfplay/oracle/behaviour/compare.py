@@ -135,12 +135,12 @@ def tiring(known: Behaviour, seen: Outcomes) -> Layer | None:
 def judge(known: Behaviour, seen: Outcomes) -> Layer:
     """The layer's result for the record of a prediction."""
     name: Final = "behaviour"
+    if not any(probe in seen for probe in known.right):
+        return caught(name, "the program left no record of its behaviour on other inputs", 1)
     known, _ = without_odd(known, seen)
     said = compared(known.right, known.wrong, seen)
     apart_from_tests = {probe: known.right[probe] for probe in known.right if probe in known.novel}
     novel = compared(apart_from_tests, known.wrong, seen)
-    if not any(probe in seen for probe in known.right):
-        return caught(name, "the program left no record of its behaviour on other inputs", 1)
     every, right, wrong = said.counted, said.right, said.wrong
     if every < ENOUGH:
         why = f"{count(every, 'probe')} have a target that exists and an input of a type that tests pass"

@@ -107,13 +107,14 @@ def test_an_input_of_another_type_refuses_no_repair(said: str, state: str) -> No
     assert judge(replace(known, odd=frozenset()), {**right, **seen}).state == "caught"
 
 
-def test_too_few_inputs_of_the_tests_types_judge_nobody() -> None:
+@pytest.mark.parametrize("usual", [3, 0])
+def test_too_few_inputs_of_the_tests_types_judge_nobody(usual: int) -> None:
     names = [f"c{number}" for number in range(12)]
     right, wrong = ({name: {f"{name}/0": answer} for name in names} for answer in "12")
     known = Behaviour(calls=Calls(sources=dict.fromkeys(names, "m.f(1)")), right=right, wrong=wrong,
-                      odd=frozenset(names[3:]))  # fmt: skip
-    refusing = {name: {f"{name}/0": '["raised", "TypeError"]'} for name in names[3:]}
+                      odd=frozenset(names[usual:]))  # fmt: skip
+    refusing = {name: {f"{name}/0": '["raised", "TypeError"]'} for name in names[usual:]}
     said = judge(known, {**right, **refusing})
     assert (said.state, said.reason) == (
-        "unavailable", "3 probes have a target that exists and an input of a type that tests pass",
+        "unavailable", f"{usual} probes have a target that exists and an input of a type that tests pass",
     )  # fmt: skip
