@@ -122,7 +122,12 @@ def _refuse_heavy(tree: ast.AST) -> None:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             around += len(node.name) + 1
             letters += around
-        waiting += [(one, depth + 1, around) for one in ast.iter_child_nodes(node)]
+        for field in node._fields:  # `ast.iter_child_nodes` takes three times as long
+            value = getattr(node, field, None)
+            if isinstance(value, ast.AST):
+                waiting.append((value, depth + 1, around))
+            elif isinstance(value, list):
+                waiting += [(one, depth + 1, around) for one in value if isinstance(one, ast.AST)]
     if deepest > DEEPEST:
         raise HeavySource(f"its code is nested more than {DEEPEST} levels deep")
     if depths > MOST_DEPTH * nodes + SPARE_DEPTH:
