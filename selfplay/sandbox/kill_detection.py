@@ -1,11 +1,9 @@
 """Handles processes that were killed in a living sandbox: by the kernel for lack of memory, from outside, or by
 neighbours inside. The result looks the same; only another run can tell."""
 
-import contextlib
 import time
 from collections.abc import Callable, Sequence
 
-from selfplay import subprocesses
 from selfplay.sandbox.errors import Cause, SandboxLost
 from selfplay.sandbox.protocol import Backend, Completed, Limits, Sandbox, World
 
@@ -14,7 +12,7 @@ PAUSES = (0.0, 0.5, 1.0, 2.0)
 IDLE_CHECKS = 3
 """How often an idle program must survive for as long as the killed command ran."""
 LEAST_SECONDS, MOST_SECONDS = 0.5, 10.0
-AT_ONCE_SECONDS = 1.0
+IDLE_SECONDS, BURNT_SECONDS = 0.5, 0.1
 
 
 class ProgramKilled(SandboxLost):
@@ -39,21 +37,21 @@ def unless_killed(done: Completed, program: str) -> Completed:
 
 def unless_starved(done: Completed, program: str, limit: float) -> Completed:
     """Return `done`, the result of a program of ours that had `limit` seconds. Raises `ProgramKilled` if it spent them
-    without a core; if others get one at once, its cause is a limit: it may have waited for what is in the sandbox, and
-    does so again."""
+    without a core. If it never asked for one, and the machine has a whole one to give, its cause is a limit: it waited
+    for what is in the sandbox, and does so again."""
     if starved(done.timed_out, done.cpu_seconds, limit):
         said = f"{program} did not get a core within {limit:.0f} s"
-        raise ProgramKilled(said, cause=Cause.LIMIT if _gives_cores() else Cause.UNKNOWN)
+        waited = done.cpu_seconds < IDLE_SECONDS and _has_a_core()
+        raise ProgramKilled(said, cause=Cause.LIMIT if waited else Cause.UNKNOWN)
     return done
 
 
-def _gives_cores() -> bool:
-    """Whether this machine runs a program at once."""
-    began = time.monotonic()
-    with contextlib.suppress(OSError, subprocesses.Failed):
-        subprocesses.run(["true"], timeout=AT_ONCE_SECONDS)
-        return time.monotonic() - began < AT_ONCE_SECONDS
-    return False
+def _has_a_core() -> bool:
+    """Whether this thread gets most of a core, for a moment."""
+    began, used = time.monotonic(), time.thread_time()
+    while time.thread_time() - used < BURNT_SECONDS and time.monotonic() - began < 2 * BURNT_SECONDS:
+        pass
+    return time.thread_time() - used >= BURNT_SECONDS
 
 
 def undisturbed(done: Completed, program: str, limit: float) -> Completed:
