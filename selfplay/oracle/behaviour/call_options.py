@@ -77,7 +77,7 @@ def _options(function: Function, known: Mapping[str, ast.expr]) -> Iterator[tupl
     bound = sum(one.arg in ("self", "cls") for one in places[:1])
     first = len(places) - len(given.defaults)
     by_place = [(places[at], one, at - bound) for at, one in enumerate(given.defaults, first)]
-    by_name = [one for one in by_place if one[0] in given.args]
+    by_name = by_place[max(0, len(given.posonlyargs) - first) :]
     by_word, compared = zip(given.kwonlyargs, given.kw_defaults, strict=True), _compared(function)
     for arg, default, place in (*by_name, *((arg, one, ANY_PLACE) for arg, one in by_word if one is not None)):
         values = _values(compared[arg.arg], default, known, arg.annotation)

@@ -105,3 +105,8 @@ def test_of_many_options_and_bases_some_are_looked_at() -> None:
     many = ", ".join(f"a{number}=1" for number in range(500))
     text = f"def f({many}): 0\n\nclass A:\n def __init__(self, {many}): 0\n\nclass B({'A, ' * 99}): 0\n"
     assert {name: len(found) for name, found in options_of([text]).items()} == {"f": 100, "A": 100, "B": 100}
+
+
+def test_what_has_only_a_place_is_no_option() -> None:
+    assert {*options_of(["def f(a, b=1, c=2, /, d=3, *, e=4): 0\n"])["f"]} == {"d", "e"}
+    assert {*options_of(["def f(a, b, /, c, d=3): 0\n"])["f"]} == {"d"}

@@ -122,7 +122,7 @@ with tempfile.TemporaryDirectory() as folder:
 """
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_calibration_takes_bounded_time_and_memory(kind: str) -> None:
     env = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
