@@ -47,8 +47,8 @@ looks at all inside a node, at each of its levels, takes as many steps as that s
 of 18 at most."""
 MOST_NAMED = 10_000_000
 """Letters of the dotted names of a source's functions and classes: each repeats those around it."""
-MOST_KEPT = 200_000
-"""Characters of the sources whose trees are kept: they may have as many tokens."""
+MOST_TREES, MOST_KEPT = 32, 200_000
+"""Sources whose trees are kept, and their characters: they may have as many tokens."""
 _KEPT: dict[str, ast.Module] = {}
 _KEEPING = threading.Lock()
 _SCOPES = (
@@ -106,7 +106,7 @@ def shared_tree(text: str) -> ast.Module:
     tree = tree or syntax_tree(text)
     with _KEEPING:
         _KEPT[text] = tree
-        while sum(map(len, _KEPT)) > MOST_KEPT:
+        while len(_KEPT) > MOST_TREES or sum(map(len, _KEPT)) > MOST_KEPT:
             del _KEPT[next(iter(_KEPT))]
     return tree
 

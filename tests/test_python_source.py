@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from selfplay.python_source import MOST_KEPT, HeavySource, shared_tree, symbol_table, syntax_tree
+from selfplay.python_source import MOST_KEPT, MOST_TREES, HeavySource, shared_tree, symbol_table, syntax_tree
 
 
 @pytest.mark.parametrize(
@@ -206,3 +206,10 @@ def test_a_tree_is_kept_while_the_kept_sources_are_short() -> None:
     assert shared_tree(longest) is not shared_tree(longest)
     with pytest.raises(SyntaxError):
         shared_tree("x =")
+
+
+def test_of_many_short_sources_the_last_are_kept() -> None:
+    first = shared_tree("first = 1\n")
+    for number in range(MOST_TREES):
+        shared_tree(f"x{number} = 1\n")
+    assert shared_tree("first = 1\n") is not first

@@ -16,6 +16,8 @@ from functools import lru_cache
 from selfplay.believable.blocks import statements
 from selfplay.python_source import shared_tree, symbol_table
 
+_LATER = re.compile(r"^(from __future__ import [^\n#]*)\bannotations\b", re.MULTILINE)
+"""With it Python reads no annotation: a symbol table has no name that stands only there."""
 _ALWAYS = frozenset(dir(builtins)) | frozenset(
     ["__file__", "__path__", "__builtins__", "__annotations__", "WindowsError", "__module__", "__qualname__",
      "__class__"]
@@ -32,10 +34,6 @@ class NameIssues:
     unused: frozenset[str] = frozenset()
     dead: frozenset[str] = frozenset()
     orphans: frozenset[str] = frozenset()
-
-
-_LATER = re.compile(r"^(from __future__ import [^\n#]*)\bannotations\b", re.MULTILINE)
-"""With it Python reads no annotation: a symbol table has no name that stands only there."""
 
 
 def _star(tree: ast.Module) -> bool:

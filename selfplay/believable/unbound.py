@@ -21,7 +21,7 @@ _DEFINITION = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 @lru_cache(maxsize=64)
 def maybe_unbound(text: str) -> frozenset[str]:
-    """The dotted names of such locals. Raises what `parsed` raises, and `HeavySource` for a function of too many."""
+    """The dotted names of such locals. Raises what `shared_tree` does, and `HeavySource` for a function of too many."""
     return frozenset(
         f"{where}{node.name}.{name}"
         for where, node in statements(shared_tree(text))

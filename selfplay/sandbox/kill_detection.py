@@ -13,6 +13,7 @@ IDLE_CHECKS = 3
 """How often an idle program must survive for as long as the killed command ran."""
 LEAST_SECONDS, MOST_SECONDS = 0.5, 10.0
 IDLE_SECONDS, BURNT_SECONDS = 0.5, 0.1
+"""Core seconds of a program that only waited, and those that show whether a core is to be had."""
 
 
 class ProgramKilled(SandboxLost):

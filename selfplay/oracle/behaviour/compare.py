@@ -94,13 +94,13 @@ def unknown(known: Behaviour, odd: Sequence[str], said: Layer) -> Layer:
     other answers on many `odd` inputs, which may be right."""
     if said.state != "passed":
         return said
-    alike = len(most_alike(known.right))
+    alike, novel = len(most_alike(known.right)), len(known.novel & known.right.keys())
     if alike >= AGREE * len(known.right) and not known.constant_caught:
         why = f"{alike} of {count(len(known.right), 'input')} have the same answer, which a program may give to all"
     elif len(odd) > (1 - AGREE) * (len(known.right) + len(odd)):
         why = f"it gives another answer on {count(len(odd), 'input')} of a type that no test passes"
-    elif len(known.novel & known.right.keys()) < ENOUGH:
-        why = f"{count(len(known.novel), 'call')} with only inputs that no test contains, and {ENOUGH} are needed"
+    elif novel < ENOUGH:
+        why = f"{count(novel, 'call')} with only inputs that no test contains, and {ENOUGH} are needed"
     elif known.reached[0] < HALF * known.reached[1]:
         why = f"the inputs run {known.reached[0]} of the {known.reached[1]} changed lines"
     elif not enough_shown(len(known.unseen), known.mutants):

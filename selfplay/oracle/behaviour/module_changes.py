@@ -19,10 +19,10 @@ Use = tuple[ast.stmt, int]
 class NamesOfAModule:
     """Where the names of a module are used, and which function holds each line. One walk for all changes."""
 
-    def __init__(self, tree: ast.Module, known: Sequence[PatchedFunction]) -> None:
+    def __init__(self, tree: ast.Module | None, known: Sequence[PatchedFunction]) -> None:
         self._tree = tree
         self._holder = {line: one for one in known for line in range(one.first, one.last + 1)}  # the innermost is last
-        self._uses = _uses(tree)
+        self._uses = _uses(tree) if tree is not None else {}
 
     def innermost(self, line: int) -> PatchedFunction | None:
         """The innermost function that holds the line."""
@@ -30,9 +30,9 @@ class NamesOfAModule:
 
     def users(self, change: Change) -> set[int] | None:
         """The first lines of the functions that use what this change binds: a name by an import or an assignment. None
-        if it does anything else, or if such a name is used outside of functions otherwise than for other names like
-        it."""
-        bound = _bound(self._tree, change)
+        if it does anything else, if such a name is used outside of functions otherwise than for other names like it, or
+        if there is no tree."""
+        bound = _bound(self._tree, change) if self._tree is not None else None
         if bound is None:
             return None
         firsts, names, left = set[int](), set(bound), [*bound]

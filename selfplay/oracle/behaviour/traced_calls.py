@@ -129,13 +129,12 @@ def changed_lines(task: Task) -> dict[str, list[int]]:
 
 
 def _begun(section: patches.FilePatch, text: str) -> list[int]:
-    tree = parsed(text)
-    names = NamesOfAModule(tree or ast.Module([], []), functions(section.path, text))
+    names = NamesOfAModule(parsed(text), functions(section.path, text))
     lines, firsts = text.split("\n"), set[int]()
     for change in (change for hunk in section.hunks for change in changes(hunk)):
         telling = [line for line in change.lines if line <= len(lines) and lines[line - 1].strip()] or [change.start]
         found = {one.first for line in telling if (one := names.innermost(line)) is not None}
-        using = found or (names.users(change) if tree is not None else None)
+        using = found or names.users(change)
         if using is None:
             return []
         firsts |= using

@@ -7,6 +7,7 @@ only ever holds constants. State elsewhere (a module's, a file's) is not seen.
 
 import ast
 from bisect import bisect
+from collections import Counter
 from collections.abc import Sequence
 
 from selfplay.scripted.edits.cuts import Cut, last_line
@@ -63,7 +64,7 @@ def _stateful(function: Function) -> set[str]:
         for target in node.targets
         if isinstance(target, ast.Name)
     }
-    bound = [node for node in ast.walk(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]
-    kept = [node.id for node in bound]
+    named = (node for node in ast.walk(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store))
+    bound = Counter(node.id for node in named)
     held = {_name(node) for node in ast.walk(function) if isinstance(node, ast.Attribute)}
-    return parameters | {name for name in kept if name not in constant or kept.count(name) > 1} | held
+    return parameters | {name for name, times in bound.items() if name not in constant or times > 1} | held
