@@ -91,7 +91,7 @@ KINDS: dict[str, Callable[[], Files]] = {
     "a call that is an f-string of many fields": lambda: recorded(
         "'f(' + repr('x') + ', f\"' + '{a}' * 400_000 + '\")'"
     ),
-    "a call that is none": lambda: recorded("'('"),
+    "a recorded call that is no expression": lambda: recorded("'('"),
     "tests of many assertions": lambda: {
         "tests/test_many.py": "from ledger import money\n\n\ndef test_many():\n"
         + "".join(f"    assert money.share({n}, 1) == [{n}]\n" for n in itertools.islice(itertools.count(), 4_000))
