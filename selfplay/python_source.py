@@ -55,6 +55,7 @@ _SCOPES = (
     ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef, ast.ListComp, ast.SetComp, ast.DictComp,
     ast.GeneratorExp,
 )  # fmt: skip
+_NAMED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _F_STRING = re.compile(r"""\b[rR]?[fF][rR]?['"]""")
 _KEEPS_ASCII = re.compile(
     r"utf-8(-sig)?|ascii|iso8859-\d+|cp125\d|cp874|cp932|cp949|cp950|koi8-[rut]|mac-\w+|euc_\w+|gbk|gb2312|gb18030"
@@ -114,26 +115,38 @@ def shared_tree(text: str) -> ast.Module:
 def _refuse_heavy(tree: ast.AST) -> None:
     """Raises `HeavySource` for a tree that is too deep, at most or on average, or whose dotted names are long for
     it."""
-    deepest = nodes = depths = letters = 0
-    waiting = [(tree, 0, 0)]
-    while waiting:
-        node, depth, around = waiting.pop()
-        deepest, nodes, depths = max(deepest, depth), nodes + 1, depths + depth
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            around += len(node.name) + 1
-            letters += around
-        for field in node._fields:  # `ast.iter_child_nodes` takes three times as long
-            value = getattr(node, field, None)
-            if isinstance(value, ast.AST):
-                waiting.append((value, depth + 1, around))
-            elif isinstance(value, list):
-                waiting += [(one, depth + 1, around) for one in value if isinstance(one, ast.AST)]
-    if deepest > DEEPEST:
-        raise HeavySource(f"its code is nested more than {DEEPEST} levels deep")
+    nodes = depths = depth = named = names = 0
+    level: list[Any] = [tree]
+    while level:
+        if depth > DEEPEST:
+            raise HeavySource(f"its code is nested more than {DEEPEST} levels deep")
+        nodes, depths = nodes + len(level), depths + depth * len(level)
+        inner = list[Any]()
+        for node in level:
+            if node.__class__ in _NAMED:
+                named, names = named + 1, names + len(node.name) + 1
+            for value in node.__dict__.values():  # `ast.iter_child_nodes` takes five times as long
+                if value.__class__ is list:
+                    inner += value
+                elif isinstance(value, ast.AST):
+                    inner.append(value)
+        level, depth = [one for one in inner if isinstance(one, ast.AST)], depth + 1
     if depths > MOST_DEPTH * nodes + SPARE_DEPTH:
         raise HeavySource(f"its code is nested {MOST_DEPTH} levels deep on average")
-    if letters > MOST_NAMED:
+    if named * names > MOST_NAMED and _letters(tree) > MOST_NAMED:  # each name holds at most all others
         raise HeavySource(f"the names of its functions have more than {MOST_NAMED} letters, with those around them")
+
+
+def _letters(tree: ast.AST) -> int:
+    """The letters of the dotted names of a tree's functions and classes."""
+    total, waiting = 0, [(tree, 0)]
+    while waiting:
+        node, around = waiting.pop()
+        if isinstance(node, _NAMED):
+            around += len(node.name) + 1
+            total += around
+        waiting += [(one, around) for one in ast.iter_child_nodes(node)]
+    return total
 
 
 def _is_long(node: ast.AST) -> bool:
@@ -209,7 +222,10 @@ def _refuse_costly(text: str) -> None:
 def _refuse_long_names(text: str) -> None:
     """Raises `SyntaxError`. Dots and blanks are those of ASCII, and every other character may be part of a name. A lone
     CR ends a line, too."""
+    if text.count(".") < MOST_PARTS:
+        return
     letters = text.encode("utf-8", "surrogatepass").translate(_LETTERS).decode("ascii")
     read = letters.replace("\r\n", "\n").replace("\r", "\n")
-    if read.count(".") >= MOST_PARTS and _DOTTED.search(read):
+    most = max(line.count(".") for line in read.replace("\\\n", "").split("\n"))  # a name is in one line, or joined
+    if most >= MOST_PARTS and _DOTTED.search(read):
         raise HeavySource(f"a name has more than {MOST_PARTS} parts")

@@ -209,7 +209,9 @@ def _edits(
 
 def _removals(tree: ast.Module, removed: Sequence[ast.stmt], lines: Sequence[str]) -> list[Cut]:
     """Remove whole functions with their comments; a class that loses everything keeps a `pass`."""
-    cuts = []
+    cuts = list[Cut]()
+    if not removed:
+        return cuts
     bodies = [(node, getattr(node, name, None)) for node in ast.walk(tree) for name in BLOCKS]
     for node, body in bodies:
         if not isinstance(body, list):
