@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 CLONE_NEWUSER = 0x10000000
 AF_VSOCK = 40
 LOCK = "/lock"
+WRITABLE = ("/testbed", "/tmp", "/home/sandbox", "/dev", "/proc", "/sys")
+"""Where the sandbox may have writable file systems of its own; what may be written in the kernel's is asked apart."""
 STATUS = ("CapEff", "CapPrm", "CapBnd", "CapAmb", "NoNewPrivs", "Seccomp")
 
 
@@ -43,6 +45,14 @@ def unshare() -> None:
     library = _ctypes.dlopen(None, 0)  # type: ignore[arg-type]
     if _ctypes.call_function(_ctypes.dlsym(library, "unshare"), (CLONE_NEWUSER,)) != 0:
         raise OSError(1, "refused")
+
+
+def others() -> list[str]:
+    """The places of file systems that may be written, besides its own."""
+    with open("/proc/self/mountinfo", errors="surrogateescape") as lines:
+        fields = [line.split(" ") for line in lines]
+    places = [field[4] for field in fields if "rw" in field[5].split(",")]
+    return [place for place in places if not any((place + "/").startswith(own + "/") for own in WRITABLE)]
 
 
 def count_forks(most: int) -> int:
@@ -79,6 +89,7 @@ def look(port: int, abstract: bytes, secret: str) -> None:
         say("write " + place, outcome(os.open, place, os.O_TMPFILE | os.O_WRONLY))
     for place in ("/proc/sys/kernel/core_pattern", "/proc/sysrq-trigger", "/etc/passwd"):
         say("write " + place, outcome(os.open, place, os.O_WRONLY))
+    say("writable", ",".join(others()).encode("ascii", "backslashreplace").decode() or "nothing else")
     say("secret", outcome(os.stat, secret))
     say("unshare", outcome(unshare))
     say("pids", sum(entry.isdigit() for entry in os.listdir("/proc")))

@@ -169,9 +169,13 @@ def read_only_system(python_prefix: Path | None) -> tuple[str, ...]:
 def mounted_below(folder: str) -> tuple[str, ...]:
     """What this machine has mounted there: a folder comes with it. Systemd has an automount among the settings of the
     kernel, and whoever looks there has the host mount something."""
-    lines = Path("/proc/self/mountinfo").read_text().splitlines()
-    places = {re.sub(r"\\(\d{3})", lambda found: chr(int(found[1], 8)), line.split(" ")[4]) for line in lines}
-    return tuple(sorted(place for place in places if place.startswith(f"{folder}/")))
+    return tuple(place for place in mount_points() if place.startswith(f"{folder}/"))
+
+
+def mount_points() -> list[str]:
+    """Where something is mounted on this machine now, in order."""
+    lines = os.fsdecode(Path("/proc/self/mountinfo").read_bytes()).splitlines()
+    return sorted({re.sub(r"\\(\d{3})", lambda found: chr(int(found[1], 8)), line.split(" ")[4]) for line in lines})
 
 
 def writable() -> list[str]:

@@ -55,6 +55,7 @@ EXPECTED = {
     "NoNewPrivs": ("1", "programs may gain privileges (NoNewPrivs is not set)"),
     "Seccomp": ("2", "no system-call filter is in force"),
     "interfaces": ("lo", "there are network interfaces beside lo"),
+    "writable": ("nothing else", "file systems that are not the sandbox's are writable"),
     "overlay": ("[]", "a folder that was removed and made again shows its old files"),
     "forks": (str(LIMITS.processes - 1), "the limit on processes does not hold for one sandbox alone"),
 }

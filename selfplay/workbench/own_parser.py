@@ -20,7 +20,7 @@ def printed_by_our_own(parser: str, log: bytes) -> bytes | None:
     if parser != PARSER or not _is_expected(log):
         return None
     try:
-        return json.dumps(test_parser.parse(log)).encode("ascii")
+        return json.dumps(test_parser.parse(log)).encode("ascii")  # type: ignore[no-untyped-call]
     except (ValueError, RecursionError):
         return None
 

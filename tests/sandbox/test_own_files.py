@@ -2,15 +2,16 @@
 host's files, shown through file systems of its own."""
 
 import fcntl
+import os
 import subprocess
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, nullcontext
 from pathlib import Path
 
 import pytest
 from ordinary_user import by_root
 
-from selfplay.sandbox import Mount, World, inside, open_backend
+from selfplay.sandbox import Backend, Mount, World, inside, open_backend
 from selfplay.sandbox.bubblewrap import BubblewrapBackend
 
 from .attacks import SMALL, python
@@ -115,15 +116,26 @@ def test_a_folder_in_which_something_is_mounted_keeps_it(monkeypatch: pytest.Mon
 
 
 @by_root
-def test_a_folder_of_a_user_keeps_what_is_mounted_in_it(tmp_path: Path) -> None:
-    """A checkout may lie on several file systems: of those that are shown as they are, none is left out."""
+def test_what_is_mounted_in_a_folder_that_is_shown_can_be_read_and_not_written(backend: Backend, tmp_path: Path) -> None:
+    """A checkout may lie on several file systems: of those that are shown as they are, none is left out. An older
+    engine makes only the uppermost read-only, whatever is asked."""
     tmp_path.chmod(0o755)
-    (below := tmp_path / "shown" / "below").mkdir(parents=True)
-    subprocess.run(["mount", "-t", "tmpfs", "below", str(below)], check=True)
+    places = [tmp_path / "shown" / "below", tmp_path / "shown" / "below" / "deep"]
+    for place in places:
+        place.mkdir(parents=True, exist_ok=True)
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "mode=1777", "below", str(place)], check=True)
     try:
-        (below / "file").write_text("on a file system of its own")
-        world = World(mounts=(Mount(below.parent, "/shown"),))
-        with closing(BubblewrapBackend()) as backend, backend.open(world, SMALL) as sandbox:
-            assert sandbox.read_file("/shown/below/file") == b"on a file system of its own"
+        for place in places:
+            (place / "file").write_text("on a file system of its own")
+            (place / "file").chmod(0o666)
+        world = World(mounts=(Mount(tmp_path / "shown", "/shown"),))
+        newer = closing(BubblewrapBackend()) if backend.name == "bubblewrap" else nullcontext(backend)
+        with newer as opened, opened.open(world, SMALL) as sandbox:  # a launcher sees what was mounted when it started
+            for place in ("/shown/below", "/shown/below/deep"):
+                assert sandbox.read_file(f"{place}/file") == b"on a file system of its own"
+                said = sandbox.run(f"echo x >> {place}/file; echo x > {place}/new", timeout=20).text
+                assert said.count("Read-only file system") == 2, said
+        assert [sorted(os.listdir(place)) for place in places] == [["deep", "file"], ["file"]]
     finally:
-        subprocess.run(["umount", "-l", str(below)], check=True)
+        for place in reversed(places):
+            subprocess.run(["umount", "-l", str(place)], check=True)

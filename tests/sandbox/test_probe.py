@@ -71,6 +71,7 @@ def test_a_missing_network_of_its_own_is_noticed(monkeypatch: pytest.MonkeyPatch
     [
         (["--bind", "/shelf/tmp", "/etc"], "/etc is writable"),
         (["--bind", "/shelf/tmp", "/usr"], "canary failed|/usr is writable|can be started"),
+        (["--dir", "/below", "--bind", "/shelf/tmp", "/below"], "file systems that are not the sandbox's are writable"),
         (["--cap-add", "CAP_SYS_ADMIN"], "capabilities are left"),
         (["--tmpfs", "/testbed"], "the limit on the disk|canary failed"),
     ],

@@ -3,6 +3,7 @@
 The engine's init is not used: the agent acts as init, and under another init commands could kill any process.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -102,7 +103,7 @@ def host(plan: ContainerPlan) -> HostConfig:
         security_opt=list(profile.security(plan.engine.machine)),
         ulimits=[Ulimit(name=name, soft=most, hard=most) for name, most in ceilings.items()],
         ipc_mode="private",
-        mounts=[bind(mount) for mount in (*plan.image.mounts, HOSTS, *plan.accounts, *plan.world.mounts)],
+        mounts=binds([*plan.image.mounts, HOSTS, *plan.accounts, *plan.world.mounts]),
         log_config=LogConfig(type="none"),
         auto_remove=True,
         runtime=plan.engine.runtime,
@@ -140,5 +141,14 @@ def volumes(plan: ContainerPlan) -> dict[str, str]:
     return {place: "ro,nosuid,nodev,size=4096,mode=755" for place in plan.image.volumes if place not in shown}
 
 
-def bind(mount: Mount) -> Bind:
-    return Bind(mount.target, str(mount.source.resolve()), type="bind", read_only=True)
+def binds(mounts: Sequence[Mount]) -> list[Bind]:
+    """These mounts, and one for each file system that this machine has mounted below one. An engine before 25 makes
+    only the place itself read-only, and what comes along below it stays writable; so nothing comes along."""
+    places, made = inside.mount_points(), list[Bind]()
+    for mount in mounts:
+        source = str(mount.source.resolve())
+        for place in (source, *(one for one in places if one.startswith(f"{source}/"))):
+            bind = Bind(mount.target + place[len(source) :], place, type="bind", read_only=True)
+            bind["BindOptions"] = {"NonRecursive": True}
+            made.append(bind)
+    return made
