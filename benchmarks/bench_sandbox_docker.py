@@ -15,7 +15,7 @@ from benchmarks.bench_sandbox import lives, many_alive, median, repository, suit
 from benchmarks.figures import Figure, Sheet, at_most, report
 from selfplay.sandbox import SandboxError, World
 from selfplay.sandbox.docker.backend import DockerBackend
-from selfplay.sandbox.docker.container import bind
+from selfplay.sandbox.docker.container import binds
 from selfplay.sandbox.docker.opening import docker_backend
 from selfplay.sandbox.docker.stream import AttachedLink
 
@@ -92,7 +92,7 @@ def starts(backend: DockerBackend) -> tuple[float, float, float]:
 def plain_start(backend: DockerBackend, network_disabled: bool) -> float:
     """Milliseconds until a plain container's first byte."""
     api = backend.engine.api
-    host = api.create_host_config(network_mode="none", mounts=[bind(mount) for mount in backend.image.mounts])
+    host = api.create_host_config(network_mode="none", mounts=binds(backend.image.mounts))
     made = []
 
     def start() -> None:

@@ -2,7 +2,6 @@
 host's files, shown through file systems of its own."""
 
 import fcntl
-import os
 import subprocess
 from collections.abc import Callable
 from contextlib import closing, nullcontext
@@ -116,7 +115,7 @@ def test_a_folder_in_which_something_is_mounted_keeps_it(monkeypatch: pytest.Mon
 
 
 @by_root
-def test_what_is_mounted_in_a_folder_that_is_shown_can_be_read_and_not_written(backend: Backend, tmp_path: Path) -> None:
+def test_what_is_mounted_in_a_folder_that_is_shown_is_read_and_not_written(backend: Backend, tmp_path: Path) -> None:
     """A checkout may lie on several file systems: of those that are shown as they are, none is left out. An older
     engine makes only the uppermost read-only, whatever is asked."""
     tmp_path.chmod(0o755)
@@ -135,7 +134,7 @@ def test_what_is_mounted_in_a_folder_that_is_shown_can_be_read_and_not_written(b
                 assert sandbox.read_file(f"{place}/file") == b"on a file system of its own"
                 said = sandbox.run(f"echo x >> {place}/file; echo x > {place}/new", timeout=20).text
                 assert said.count("Read-only file system") == 2, said
-        assert [sorted(os.listdir(place)) for place in places] == [["deep", "file"], ["file"]]
+        assert [sorted(one.name for one in place.iterdir()) for place in places] == [["deep", "file"], ["file"]]
     finally:
         for place in reversed(places):
             subprocess.run(["umount", "-l", str(place)], check=True)

@@ -79,12 +79,15 @@ def _options(function: Function, known: Mapping[str, ast.expr]) -> Iterator[tupl
     by_place = [(places[at], one, at - bound) for at, one in enumerate(given.defaults, first)]
     by_name = by_place[max(0, len(given.posonlyargs) - first) :]
     by_word, compared = zip(given.kwonlyargs, given.kw_defaults, strict=True), _compared(function)
-    for arg, default, place in (*by_name, *((arg, one, ANY_PLACE) for arg, one in by_word if one is not None)):
-        values = _values(compared[arg.arg], default, known, arg.annotation)
-        if values:
-            yield arg.arg, Option(values, place)
-    for name, value in _taken(function, given.kwarg.arg) if given.kwarg is not None else ():
-        yield name, Option(_values(compared[name], value, known, None), ANY_PLACE)
+    by_rest = _taken(function, given.kwarg.arg) if given.kwarg is not None else ()
+    for name, default, place, says in (
+        *((arg.arg, one, place, arg.annotation) for arg, one, place in by_name),
+        *((arg.arg, one, ANY_PLACE, arg.annotation) for arg, one in by_word if one is not None),
+        *((name, one, ANY_PLACE, None) for name, one in by_rest),
+    ):
+        values = _values(compared[name], default, known, says)
+        if values:  # what an unknown name stands for suggests none
+            yield name, Option(values, place)
     if given.kwarg is not None:
         yield from ((name, Option(("1", "'x'", "{'x': 1}", "[]"), ANY_PLACE)) for name in ANY_NAMES)
 

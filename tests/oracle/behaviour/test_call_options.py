@@ -110,3 +110,13 @@ def test_of_many_options_and_bases_some_are_looked_at() -> None:
 def test_what_has_only_a_place_is_no_option() -> None:
     assert {*options_of(["def f(a, b=1, c=2, /, d=3, *, e=4): 0\n"])["f"]} == {"d", "e"}
     assert {*options_of(["def f(a, b, /, c, d=3): 0\n"])["f"]} == {"d"}
+
+
+@pytest.mark.parametrize("default", ["None", "A + 1", "made()", "-1", "f'x'", "(yield)", "x[0]", "not y", "...", "b''"])
+def test_an_option_has_a_value_or_is_none(default: str) -> None:
+    """Whatever its default is, and however it is taken."""
+    source = f"def run(one, two={default}, *, three={default}, **rest):\n    return rest.pop('four', {default})\n"
+    options = options_of([source])
+    assert all(one.values for one in options["run"].values())
+    for seed in range(20):
+        with_option(call_tree("run(1)"), call_tree("run(2)"), options, random.Random(seed))
