@@ -1,17 +1,22 @@
-"""Reads an endpoint's native tool calls as calls of tools in the toolset."""
+"""Reads an endpoint's native tool calls as calls of tools in the toolset.
 
-import json
+What a model writes is untrusted JSON, and is stored with its episode: it is read within the bounds in which a stored
+episode is.
+"""
+
 from collections.abc import Sequence
+from typing import Any
 
 from selfplay.agent.actions import Call, Malformed
 from selfplay.agent.call_format import MOST_SAID
 from selfplay.agent.model import NativeCall
 from selfplay.agent.toolset import Toolset
 from selfplay.formatting import cap, count
+from selfplay.plain_text import encode
+from selfplay.untrusted_json import AnswerError, json_value
 
-
-def _refused(name: str) -> None:
-    raise ValueError(f"{name} is not a JSON number")
+MOST_VALUES, MOST_DEPTH = 1_000, 32
+"""Values in the arguments of one call, and how deep they may be; a tool has few parameters."""
 
 
 def read(calls: Sequence[NativeCall], said: str, toolset: Toolset, cut_off: bool = False) -> Call | Malformed | None:
@@ -27,10 +32,23 @@ def read(calls: Sequence[NativeCall], said: str, toolset: Toolset, cut_off: bool
         )
     name = calls[0].name
     try:
-        arguments = json.loads(calls[0].arguments or "{}", parse_constant=_refused)
-    except (ValueError, RecursionError) as error:
-        return Malformed(words, f"{name}: the arguments are not JSON: {error}.", name)
+        arguments = json_value(encode(calls[0].arguments or "{}"))
+    except (AnswerError, UnicodeEncodeError) as error:
+        told = str(error) if isinstance(error, AnswerError) else "is no text"
+        return Malformed(words, f"{name}: the text of the arguments {told}.", name)
     if not isinstance(arguments, dict):
         return Malformed(words, f"{name}: the arguments are not a JSON object.", name)
+    if not _is_small(arguments):
+        most = f"{MOST_VALUES} values, {MOST_DEPTH} deep"
+        return Malformed(words, f"{name}: the arguments hold more than {most}.", name)
     tool = toolset.find(name)
     return Call(name, tool.normal(arguments) if tool else arguments, words)
+
+
+def _is_small(arguments: Any) -> bool:
+    total, level = 0, [arguments]
+    for _ in range(MOST_DEPTH):
+        total += len(level)
+        inner = (value.values() if isinstance(value, dict) else value for value in level)
+        level = [one for values in inner if not isinstance(values, str | int | float | None) for one in values]
+    return not level and total <= MOST_VALUES

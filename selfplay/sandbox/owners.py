@@ -70,10 +70,14 @@ def remove(*folders: Path) -> bool:
 
 @contextmanager
 def scratch(parent: Path | None = None) -> Iterator[Path]:
-    """A temporary folder, removed when the context ends, or by a later `sweep` if this process was killed."""
+    """A temporary folder, removed when the context ends, or by a later `sweep` if this process was killed.
+
+    It lies in one that no other user may enter: what is made open in it, for the user of a sandbox, is so for nobody
+    else of this machine."""
     folder = Path(tempfile.mkdtemp(prefix=marked(), dir=parent))
     try:
-        yield folder
+        (inner := folder / "own").mkdir(mode=0o700)
+        yield inner
     finally:
         remove(folder)
 

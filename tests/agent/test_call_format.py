@@ -172,8 +172,14 @@ def test_what_the_format_cannot_say_is_refused(call: Call) -> None:
 @pytest.mark.parametrize(
     ("calls", "why"),
     [
-        ([("bash", '{"command": "ls"'), ], "bash: the arguments are not JSON"),
-        ([("bash", "[" * 200_000)], "bash: the arguments are not JSON"),
+        ([("bash", '{"command": "ls"'), ], "bash: the text of the arguments is not JSON as we write it: line 1"),
+        ([("bash", "[" * 200_000)], "bash: the text of the arguments is nested too deeply"),
+        ([("bash", '{"command": "ls", "x": ' + "[" * 70 + "]" * 70 + "}")], "bash: the text of the arguments is nest"),
+        ([("bash", '{"command": "ls", "x": ' + "[" * 32 + "]" * 32 + "}")], "bash: the arguments hold more than 1000"),
+        ([("bash", '{"command": "ls", "x": 1e999}')], "bash: the text of the arguments is not JSON as we write it"),
+        ([("bash", '{"command": "ls", "x": ' + "9" * 4000 + "}")], "bash: the text of the arguments is not JSON"),
+        ([("bash", '{"command": "ls", "x": [' + "0," * 1000 + "0]}")], "bash: the arguments hold more than"),
+        ([("bash", '{"command": "\ud800"}')], "bash: the text of the arguments is no text"),
         ([("bash", '["ls"]')], "bash: the arguments are not a JSON object."),
         ([("bash", "{}"), ("submit", "{}")], "Your message holds 2 calls. Nothing was run."),
     ],

@@ -1,12 +1,14 @@
 """A trajectory's figures, what an outage is, and files of other versions."""
 
 import json
+import random
 from pathlib import Path
 
 import pytest
 
-from selfplay.agent import Call, EpisodeFigures, Finish, Record, Step, Trajectory
-from selfplay.agent.model import Message, Sampling, Usage
+from selfplay.agent import Call, EpisodeFigures, Finish, Record, Step, Trajectory, native_calls
+from selfplay.agent.model import Message, NativeCall, Sampling, Usage
+from selfplay.agent.tools import SSR_TOOLS
 from selfplay.agent.trajectory_file import FORMAT, TrajectoryError, load, save
 
 BEFORE_FORMATS = """\
@@ -86,3 +88,43 @@ TOLD = Record(conversations=((Message("user", "task"),),))
 )
 def test_only_a_model_that_fails_has_an_outage(finish: Finish, record: Record, outage: bool) -> None:
     assert Trajectory("injector", "p", finish, record=record).outage is outage
+
+
+def _written(rng: random.Random, depth: int = 0) -> str:
+    """JSON, and almost JSON, as a model may write it."""
+    plain = (
+        "1",
+        "-0.5",
+        "1e999",
+        "9" * 400,
+        "NaN",
+        "true",
+        "null",
+        '""',
+        '"\\ud83d"',
+        '"\\ud83d\\ude00"',
+        '"\\u0000"',
+        '"é"',
+    )
+    kind = rng.randrange(6) if depth < 4 else 0
+    if kind < 3:
+        return rng.choice(plain)
+    if kind == 3:
+        levels = rng.choice((1, 3, 30, 62, 63, 64, 65, 500))
+        return "[" * levels + rng.choice(plain) + "]" * levels
+    inner = [_written(rng, depth + 1) for _ in range(rng.choice((0, 1, 3, 400)) if depth == 0 else 2)]
+    if kind == 4:
+        return "[" + ",".join(inner) + "]"
+    return "{" + ",".join(f'"k{number % 399}": {one}' for number, one in enumerate(inner)) + "}"
+
+
+def test_every_call_of_a_model_that_is_taken_can_be_stored_and_read_again(tmp_path: Path) -> None:
+    rng, taken, path = random.Random(5), 0, tmp_path / "one.jsonl.zst"
+    for _ in range(1500):
+        written = '{"command": "ls", "x": ' + _written(rng) + "}"
+        call = native_calls.read([NativeCall("1", "bash", written)], "", SSR_TOOLS)
+        if isinstance(call, Call):
+            taken += 1
+            save(Trajectory("solver", "p", Finish.SUBMITTED, (Step(call, "", 0, 0.0),)), path)
+            assert load(path).steps[0].call.arguments == call.arguments
+    assert taken > 200

@@ -1,13 +1,17 @@
 """Folders that held strangers' files are deleted whatever is in them, and one that cannot be keeps no other."""
 
 import os
+import subprocess
 import tempfile
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from deep_folders import deep
+from ordinary_user import by_root
 
-from selfplay.sandbox import owners
+from selfplay.sandbox import Mount, World, owners
+from selfplay.sandbox.bubblewrap import BubblewrapBackend
 from selfplay.sandbox.launcher import drop
 
 from .test_as_ordinary_user import ORDINARY_ID
@@ -92,3 +96,17 @@ def test_a_scratch_folder_with_a_deep_tree_is_gone_after_its_context(tmp_path: P
     with owners.scratch(tmp_path) as folder:
         deep(folder / "deep", 1_200)
     assert list(tmp_path.iterdir()) == []
+
+
+@by_root
+def test_what_is_open_in_a_scratch_folder_is_so_for_the_sandbox_alone() -> None:
+    """Files that only their owner may read are copied there, and a run's secrets are written there."""
+    with owners.scratch() as folder:
+        folder.chmod(0o755)
+        (folder / "told").write_text("a secret")
+        (folder / "told").chmod(0o644)
+        other = {"user": ORDINARY_ID, "group": ORDINARY_ID, "extra_groups": []}
+        read = subprocess.run(["cat", folder / "told"], capture_output=True, **other)  # type: ignore[call-overload]
+        assert (read.returncode, read.stdout) == (1, b"")
+        with closing(BubblewrapBackend()) as backend, backend.open(World(mounts=(Mount(folder, "/shown"),))) as sandbox:
+            assert sandbox.read_file("/shown/told") == b"a secret"
