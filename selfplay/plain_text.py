@@ -2,7 +2,9 @@
 
 import posixpath
 import re
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 MAX_PATH, MOST_NAMES = 4096, 100
 """The longest path on Linux, in characters, and the most names in one."""
@@ -19,8 +21,19 @@ def decode(data: bytes) -> str:
 
 
 def shown(text: str) -> str:
-    """The text with undecodable bytes spelled out (`\\xe9`), so that it can be printed and stored as JSON."""
-    return encode(text).decode("utf-8", "backslashreplace")
+    """The text with undecodable bytes spelled out (`\\xe9`), and U+FFFD for half of a pair: it can be printed, and
+    stored as JSON."""
+    halves = re.sub("[\ud800-\udc7f\udd00-\udfff]", "\ufffd", text)
+    return encode(halves).decode("utf-8", "backslashreplace")
+
+
+def storable(value: Any) -> Any:
+    """A JSON value with its texts as `shown`: names of files, and what programs say, may be any bytes."""
+    if isinstance(value, str):
+        return shown(value)
+    if isinstance(value, Mapping):
+        return {storable(name): storable(one) for name, one in value.items()}
+    return [storable(one) for one in value] if isinstance(value, list | tuple) else value
 
 
 def well_formed(text: str) -> str:

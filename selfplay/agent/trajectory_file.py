@@ -18,12 +18,15 @@ from selfplay.agent.checked import checked, texts
 from selfplay.agent.model import Message, NativeCall, Sampling, Usage
 from selfplay.agent.tape import Segment
 from selfplay.agent.trajectory import Record, Step, Trajectory
-from selfplay.agent.trajectory_lines import MOST_PACKED, json_lines
+from selfplay.agent.trajectory_lines import MOST_PACKED, fit, json_lines
 from selfplay.agent.trajectory_segments import read_segment, segment_line
 from selfplay.artifact.files import write_atomically
 from selfplay.artifact.reading import UntrustedDataError, opened_below, opened_named
 from selfplay.errors import SelfplayError
+from selfplay.formatting import cap
 
+CUTS = (65_536, 16_384, 4_096, 1_024, 256)
+"""Characters of a text in a file that would be larger than what is read."""
 FORMAT = 3
 """Raised when a field changes its meaning; 1 is a file without a number, 2 has arrays as lists."""
 
@@ -45,26 +48,43 @@ def save_encoded(data: bytes, path: Path) -> None:
 
 
 def encoded(trajectory: Trajectory, rollout: Mapping[str, Any] | None = None, packed: bool = True) -> bytes:
-    """The trajectory as JSON lines. `rollout`: facts about its rollout for the first line. `packed`: compressed."""
-    segments = [segment_line(segment) for segment in trajectory.record.segments]
-    bare = replace(trajectory, steps=(), record=replace(trajectory.record, segments=()))
-    fields = {name: value for name, value in _plain(bare).items() if name != "steps"}
-    fields["record"].pop("segments")
-    head = {"format": FORMAT, **({"rollout": rollout} if rollout else {}), **fields}
-    lines = [head, *map(_plain, trajectory.steps), *segments]
-    data = "".join(json.dumps(line, default=repr) + "\n" for line in lines).encode()
+    """The trajectory as JSON lines. `rollout`: facts about its rollout for the first line. `packed`: compressed.
+
+    An episode that says more than is read (its commands printed megabytes) is kept with its longest texts cut: it would
+    otherwise teach nothing, by its own choice. Its tokens are whole."""
+    segments = [_line(segment_line(segment)) for segment in trajectory.record.segments]
+    for most in (None, *CUTS):
+        lines = [*_text_lines(trajectory, rollout, most), *segments]
+        if fit(lines):
+            break
+    data = b"".join(line + b"\n" for line in lines)
     return zstandard.compress(data) if packed else data
 
 
-def _plain(value: Any) -> Any:
+def _text_lines(trajectory: Trajectory, rollout: Mapping[str, Any] | None, most: int | None) -> Iterator[bytes]:
+    """The lines of the episode and of its steps, with texts of at most `most` characters."""
+    bare = replace(trajectory, steps=(), record=replace(trajectory.record, segments=()))
+    fields = {name: value for name, value in _plain(bare, most).items() if name != "steps"}
+    fields["record"].pop("segments")
+    yield _line({"format": FORMAT, **({"rollout": rollout} if rollout else {}), **fields})
+    yield from (_line(_plain(step, most)) for step in trajectory.steps)
+
+
+def _line(value: Any) -> bytes:
+    return json.dumps(value, default=repr).encode("ascii")
+
+
+def _plain(value: Any, most: int | None) -> Any:
     """Our dataclasses as JSON values. Not `dataclasses.asdict`, whose deep copies are slow: a driver stores thousands
     of episodes."""
+    if isinstance(value, str):
+        return value if most is None else cap(value, most)
     if hasattr(value, "__dataclass_fields__"):
-        return {name: _plain(getattr(value, name)) for name in value.__dataclass_fields__}
+        return {name: _plain(getattr(value, name), most) for name in value.__dataclass_fields__}
     if isinstance(value, list | tuple):
-        return [_plain(one) for one in value]
+        return [_plain(one, most) for one in value]
     if isinstance(value, dict):
-        return {name: _plain(one) for name, one in value.items()}
+        return {name: _plain(one, most) for name, one in value.items()}
     return value
 
 

@@ -4,7 +4,7 @@
 large window. Limits are on memory, not characters: one emoji makes Python store a text at four bytes a character.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import IO, Any
 
 import zstandard
@@ -21,15 +21,32 @@ WINDOW = 8 * MIB
 _PIECE = 256 * 1024
 
 
+class _Size:
+    """What the lines until now take."""
+
+    def __init__(self) -> None:
+        self.lines = self.memory = self.values = 0
+
+    def holds(self, line: bytes) -> bool:
+        """Count one more line; whether a file may hold it."""
+        self.lines, self.memory = self.lines + 1, self.memory + text_memory(line)
+        self.values += count_values(line)
+        return self.lines <= MOST_LINES and self.memory <= MOST_TEXT and self.values <= MOST_VALUES
+
+
+def fit(lines: Sequence[bytes]) -> bool:
+    """Whether a file of these lines is within the bounds in which it is read."""
+    size = _Size()
+    return all(len(one) <= MOST_LINE and count_values(one) <= MOST_LINE_VALUES and size.holds(one) for one in lines)
+
+
 def json_lines(stream: IO[bytes], what: str, packed: bool) -> Iterator[dict[str, Any]]:
     """The objects in the file, one a line. Raises `UntrustedDataError`, and `zstandard.ZstdError` for a damaged
     frame."""
-    memory = values = 0
+    size = _Size()
     for number, line in enumerate(_lines(stream, what, packed), 1):
         name = f"line {number} of {what}"
-        memory += text_memory(line)
-        values += count_values(line)
-        if number > MOST_LINES or memory > MOST_TEXT or values > MOST_VALUES:
+        if not size.holds(line):
             raise UntrustedDataError(f"{what} is larger than any episode that selfplay writes")
         if not line:
             continue

@@ -1,5 +1,6 @@
 """Reads untrusted JSON of a run's folder as values (`untrusted_json.py`), with readable errors."""
 
+import json
 import re
 from typing import Any, TypeVar
 
@@ -7,9 +8,12 @@ from pydantic import BaseModel, ValidationError
 
 from selfplay.artifact.reading import UntrustedDataError
 from selfplay.options import fault
+from selfplay.plain_text import storable
 from selfplay.untrusted_json import MOST_DEPTH, MOST_VALUES, AnswerError, count_values, json_value
 
-__all__ = ["MOST_DEPTH", "MOST_VALUES", "count_values", "first_fault", "parse_json", "text_memory", "typed"]
+__all__ = [
+    "MOST_DEPTH", "MOST_VALUES", "count_values", "first_fault", "json_text", "parse_json", "text_memory", "typed",
+]  # fmt: skip
 
 _WIDE = re.compile(rb"[\xf0-\xff]|\\u[dD][89a-fA-F]")
 M = TypeVar("M", bound=BaseModel)
@@ -22,6 +26,11 @@ def parse_json(data: bytes, what: str, *, values: int = MOST_VALUES, halves: boo
         return json_value(data, values=values, characters="any" if halves else "whole")
     except AnswerError as error:
         raise UntrustedDataError(f"{what} {error}") from error
+
+
+def json_text(value: Any) -> str:
+    """The JSON of a value, as `parse_json` reads it: a text that is no Unicode is spelled out."""
+    return json.dumps(storable(value))
 
 
 def text_memory(data: bytes) -> int:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from selfplay.artifact import Artifact, Bug, save, save_bug
 from selfplay.artifact.bug import is_bug_id
-from selfplay.artifact.decoding import parse_json
+from selfplay.artifact.decoding import json_text, parse_json
 from selfplay.artifact.files import write_atomically
 from selfplay.artifact.reading import MIB, MissingError, UntrustedDataError, ensured_folder, read_below
 from selfplay.curriculum.records import (
@@ -140,16 +140,14 @@ class Attempts:
                 state, mark = str(told.get("state")), str(told.get("seal"))
                 if sealed(BytesIO(_searched(bug, state)), mark):
                     found[bug.id] = AuditState(state)
-            except (UntrustedDataError, ValueError) as error:
-                raise CurriculumError(
-                    f"the audit of {bug.id} cannot be read: {error}", "The run is damaged."
-                ) from error
+            except (UntrustedDataError, ValueError):
+                continue  # a row that cannot be read says nothing: the world is searched again
         return found
 
     def record_audit(self, bug: Bug, audit: Audit) -> None:
         """Store what a search of the bug's world found, with this user's seal."""
         said = {"seal": seal(_searched(bug, audit.state.value)), **audit.to_json()}
-        row = (bug.id, audit.clean, json.dumps(said))
+        row = (bug.id, audit.clean, json_text(said))
         with self._db:
             self._db.execute("INSERT OR REPLACE INTO audits VALUES (?, ?, ?)", row)
 

@@ -1,10 +1,9 @@
 """A run's losses: how many jobs were played again after a lost sandbox, and which could not be played at all. They are
 stored in the pool, so that a resumed run continues counting and does not try the latter again."""
 
-import json
 import sqlite3
 
-from selfplay.artifact.decoding import parse_json
+from selfplay.artifact.decoding import json_text, parse_json
 from selfplay.artifact.reading import UntrustedDataError
 from selfplay.curriculum.records import DAMAGED, CurriculumError, plain_row
 
@@ -33,7 +32,7 @@ class Lost:
     def set_aside(self, job: str, why: str) -> None:
         """Remember that `job` could not be played, and why."""
         with self._db:
-            self._db.execute("INSERT OR REPLACE INTO run VALUES (?, ?)", plain_row((SET_ASIDE + job, json.dumps(why))))
+            self._db.execute("INSERT OR REPLACE INTO run VALUES (?, ?)", plain_row((SET_ASIDE + job, json_text(why))))
 
     def unplayed(self) -> dict[str, str]:
         """Job -> why it could not be played."""

@@ -14,6 +14,7 @@ from selfplay.artifact import Artifact, Bug
 from selfplay.artifact.decoding import parse_json, typed
 from selfplay.artifact.reading import UntrustedDataError
 from selfplay.errors import SelfplayError
+from selfplay.plain_text import shown, storable
 
 DUPLICATE = "the same buggy tree, or the same task for a solver, as an earlier bug"
 PROMOTED, REPEATED = "promoted", "duplicate"
@@ -62,7 +63,7 @@ class PlayFigures(BaseModel):
         odd = found.keys() - cls.model_fields.keys() if isinstance(found, dict) else ()
         if odd and info.context != STORED:
             raise ValueError(f"{cls.__name__} has no field {min(odd)!r}")
-        return found
+        return storable(found)
 
 
 class StoredEpisodeFigures(PlayFigures):
@@ -157,8 +158,9 @@ M = TypeVar("M", bound=BaseModel)
 
 
 def plain_row(row: tuple[Any, ...]) -> tuple[Any, ...]:
-    """A row for writing: a NUL, at which SQLite's functions end a text, becomes U+FFFD."""
-    return tuple(value.replace("\0", "\ufffd") if isinstance(value, str) else value for value in row)
+    """A row for writing: a NUL, at which SQLite's functions end a text, becomes U+FFFD; bytes that are no text are
+    spelled out."""
+    return tuple(shown(value).replace("\0", "\ufffd") if isinstance(value, str) else value for value in row)
 
 
 def read_row(kind: type[M], text: str) -> M:

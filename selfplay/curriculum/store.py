@@ -4,14 +4,13 @@ It holds bugs of any number of repositories, the episodes that produced them, at
 policy versions, and the cost of the run. One process writes; any number read meanwhile (`open_pool.py`).
 """
 
-import json
 import sqlite3
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
 from selfplay.artifact import Bug
-from selfplay.artifact.decoding import parse_json
+from selfplay.artifact.decoding import json_text, parse_json
 from selfplay.artifact.reading import UntrustedDataError
 from selfplay.curriculum.attempts import Attempts
 from selfplay.curriculum.episodes import Episodes
@@ -121,7 +120,7 @@ class Curriculum:
                 raise OtherSettings(f"{self.folder} was made with {key} = {was}, not {wanted}", hint)
         with self._db:
             self._db.executemany(
-                "INSERT OR REPLACE INTO run VALUES (?, ?)", [(key, json.dumps(v)) for key, v in settings.items()]
+                "INSERT OR REPLACE INTO run VALUES (?, ?)", [(key, json_text(v)) for key, v in settings.items()]
             )
 
     # -- its repositories --------------------------------------------------------------------------------------
@@ -137,7 +136,7 @@ class Curriculum:
         with self._db:
             self._db.execute(
                 "INSERT INTO repositories VALUES (?1, ?2) ON CONFLICT (name) DO UPDATE SET facts = ?2",
-                (name, json.dumps(facts)),
+                (name, json_text(facts)),
             )
 
     def homes(self) -> dict[str, str]:

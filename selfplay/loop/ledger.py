@@ -5,7 +5,6 @@ weights are on disk. The checkpoint names its last step: a step in the checkpoin
 updated before the kill and is not updated again. So every rollout is trained on exactly once.
 """
 
-import json
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
@@ -13,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from selfplay.artifact.decoding import json_text
 from selfplay.curriculum.database_errors import hint, said
 from selfplay.curriculum.records import CurriculumError
 from selfplay.curriculum.untrusted_schema import refuse_other_tables
@@ -75,7 +75,7 @@ class Ledger:
                     "Resume with the same settings, or give another --out.",
                 )
         with self._db:
-            rows = [(name, json.dumps(value)) for name, value in settings.items()]
+            rows = [(name, json_text(value)) for name, value in settings.items()]
             self._db.executemany("INSERT OR REPLACE INTO settings VALUES (?, ?)", rows)
 
     def recorded(self, name: str) -> Any:
@@ -117,7 +117,7 @@ class Ledger:
         with self._db:
             self._db.execute(
                 "INSERT OR IGNORE INTO steps (step, version, injections) VALUES (?, ?, ?)",
-                (step, version, json.dumps(injections)),
+                (step, version, json_text(injections)),
             )
         row = self._db.execute("SELECT version, injections, attempts FROM steps WHERE step = ?", (step,)).fetchone()
         attempts = None if row[2] is None else attempted(row[2])
@@ -143,7 +143,7 @@ class Ledger:
     def choose(self, step: int, attempts: Attempted) -> None:
         """Set the attempts of a planned step."""
         with self._db:
-            self._db.execute("UPDATE steps SET attempts = ? WHERE step = ?", (json.dumps(attempts), step))
+            self._db.execute("UPDATE steps SET attempts = ? WHERE step = ?", (json_text(attempts), step))
 
     def open_attempts(self) -> Attempted:
         """The attempts of unfinished steps, made or not."""
@@ -176,7 +176,7 @@ class Ledger:
     def finish(self, record: StepRecord) -> None:
         """Record a finished step."""
         with self._db:
-            self._db.execute("UPDATE steps SET figures = ? WHERE step = ?", (json.dumps(record), record["number"]))
+            self._db.execute("UPDATE steps SET figures = ? WHERE step = ?", (json_text(record), record["number"]))
 
 
 def whole(recorded: Any, unrecorded: Any) -> Any:

@@ -17,6 +17,7 @@ from selfplay.oracle.grade import Grader, grade_without_running
 from selfplay.oracle.grades import Grade, assurance
 from selfplay.oracle.world import Changes, open_world
 from selfplay.patches import PatchError, changed_lines
+from selfplay.plain_text import shown
 from selfplay.repository import Prepared
 from selfplay.roles.solver import SOLVER
 from selfplay.roles.solver.collect import HandIn, collect, hand_in
@@ -112,7 +113,7 @@ def solver_outcome(grade: Grade, diff: str, seconds: float, left_out: tuple[str,
         grade.detail,
         diff,
         seconds,
-        left_out,
+        tuple(shown(path) for path in left_out),
         grade.runs,
         grade.seconds,
         changed,

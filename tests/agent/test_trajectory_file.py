@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from selfplay.agent import Call, EpisodeFigures, Finish, Record, Step, Trajectory, native_calls
+from selfplay.agent import Call, EpisodeFigures, EpisodeLimits, Finish, Record, Step, Trajectory, native_calls
 from selfplay.agent.model import Message, NativeCall, Sampling, Usage
 from selfplay.agent.tools import SSR_TOOLS
+from selfplay.agent.toolset import OBSERVATION_CHARS
 from selfplay.agent.trajectory_file import FORMAT, TrajectoryError, load, save
 
 BEFORE_FORMATS = """\
@@ -128,3 +129,21 @@ def test_every_call_of_a_model_that_is_taken_can_be_stored_and_read_again(tmp_pa
             save(Trajectory("solver", "p", Finish.SUBMITTED, (Step(call, "", 0, 0.0),)), path)
             assert load(path).steps[0].call.arguments == call.arguments
     assert taken > 200
+
+
+@pytest.mark.parametrize("character", ["\udcff", "😀", ",", '"', "é", "x"])
+def test_an_episode_that_prints_as_much_as_it_may_can_be_read(tmp_path: Path, character: str) -> None:
+    """Its outputs stand in its steps and in what the model was told; the longest are cut, and all steps are there."""
+    output, calls, path = character * OBSERVATION_CHARS, EpisodeLimits().calls, tmp_path / "long.jsonl.zst"
+    steps = tuple(Step(Call("bash", {"command": "cat it"}), output, 0, 0.1) for _ in range(calls))
+    told = Record(conversations=((Message("user", "task"), *(Message("tool", output) for _ in steps)),))
+    save(Trajectory("solver", "p", Finish.SUBMITTED, steps, record=told), path)
+    read = load(path)
+    assert len(read.steps) == calls and all(0 < len(step.output) <= OBSERVATION_CHARS for step in read.steps)
+    assert "characters cut" in read.steps[-1].output and len(read.record.conversations[0]) == calls + 1
+
+
+def test_an_episode_of_usual_length_is_kept_whole(tmp_path: Path) -> None:
+    steps = tuple(Step(Call("bash", {"command": "cat it"}), "é" * 20_000, 0, 0.1) for _ in range(60))
+    save(Trajectory("solver", "p", Finish.SUBMITTED, steps), tmp_path / "one.jsonl")
+    assert load(tmp_path / "one.jsonl").steps == steps

@@ -1,5 +1,6 @@
 """The pool of attempts: each counted once, kept through reopening; second-order bugs are whole before they are rows."""
 
+import sqlite3
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from selfplay.curriculum import (
 from selfplay.curriculum.attempts import file_name
 from selfplay.curriculum.stored_bugs import bug_folders
 from selfplay.curriculum.summary import summarise
+from selfplay.oracle.leak_audit.audit import Audit, Finding
 
 ARTIFACT = hand_made.artifact("python")
 
@@ -126,3 +128,16 @@ def test_the_figures_of_solving_by_hand(tmp_path: Path) -> None:
         "solved_at_least_once": 1, "strictly_between": 1, "histogram": {"0": 1, "2": 1},
     }  # fmt: skip
     assert found["reasons"] == {"resolved": 2, "failing-tests": 4} and found["order_2"]["mean_solve_rate"] is None
+
+
+def test_an_audit_that_names_any_bytes_is_read_again_and_a_damaged_one_is_none(tmp_path: Path) -> None:
+    found = Audit(1, (Finding("copy\udcff.txt", "text", 1.0),))
+    bug = result(0, "b.1").bug
+    assert bug is not None
+    with open_curriculum(tmp_path) as pool:
+        pool.attempts.record_audit(bug, found)
+        assert pool.attempts.audited([bug]) == {bug.id: found.state}
+    with sqlite3.connect(tmp_path / "curriculum.sqlite") as database:
+        database.execute("UPDATE audits SET findings = ?", ('{"state": "\\udcff"}',))
+    with open_curriculum(tmp_path) as pool:
+        assert pool.attempts.audited([bug]) == {}
