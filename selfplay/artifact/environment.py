@@ -16,7 +16,7 @@ from selfplay.artifact.decoding import typed
 
 MOST_PINS = 5_000
 MOST_COMMAND = 64 * 1024
-_PYTHON = re.compile(r"\d{1,2}\.\d{1,3}(\.\d{1,3}((a|b|rc)\d{1,3})?)?")
+PYTHON_VERSION = re.compile(r"\d{1,2}\.\d{1,3}(\.\d{1,3}((a|b|rc)\d{1,3})?)?")
 _PIN = re.compile(r"([A-Za-z0-9](?:[A-Za-z0-9._-]{0,126}[A-Za-z0-9])?)==([A-Za-z0-9.!+_-]{1,100})")
 
 
@@ -35,7 +35,7 @@ def _is_version(text: str) -> bool:
 
 
 def _python(text: str) -> str:
-    if not _PYTHON.fullmatch(text):
+    if not PYTHON_VERSION.fullmatch(text):
         raise ValueError(f"{text[:80]!r} is not a version such as 3.11 or 3.11.4")
     return text
 

@@ -1,12 +1,13 @@
 """The solver's world (SSR section 6): the broken repository with one fresh commit, without anything that reveals the
 answer.
 
-original -> caches and git data removed -> bug_inject -> test_weaken -> (order 2: the failed patch) -> one commit. Git
-data is removed in any form, archives that contain some as a whole: one cannot know what a history holds without all of
-it. Script, parser and file list never enter the world. The solver's changes are read without trusting the world: a
-manifest of the tree, taken before the episode and kept outside, shows which files changed. `SolverWorld.changes()`
-takes those files out of the solver's sandbox; once it is closed, `prediction_of` makes the diff in a fresh sandbox,
-with a git directory the solver never saw. Ignored new files are left out, as `git add` does.
+original -> caches and git data removed -> bug_inject -> test_weaken -> (order 2: the failed patch) -> every file
+written anew -> one commit. Git data is removed in any form, archives that contain some as a whole: one cannot know what
+a history holds without all of it. Script, parser and file list never enter the world. The solver's changes are read
+without trusting the world: a manifest of the tree, taken before the episode and kept outside, shows which files
+changed. `SolverWorld.changes()` takes those files out of the solver's sandbox; once it is closed, `prediction_of` makes
+the diff in a fresh sandbox, with a git directory the solver never saw. Ignored new files are left out, as `git add`
+does.
 """
 
 import hashlib
@@ -22,6 +23,7 @@ from selfplay.oracle.errors import PredictionError, WorldError
 from selfplay.oracle.task import Task
 from selfplay.plain_text import decode, encode, safe_relative
 from selfplay.repository import Prepared
+from selfplay.repository.fetching.gitdir import EPOCH
 from selfplay.sandbox import MIB, Backend, Completed, InsideError, Limits, Sandbox, World
 from selfplay.untrusted_json import AnswerError, answer, inflated
 from selfplay.workbench.applying import DoesNotApply, apply_diffs
@@ -144,6 +146,7 @@ def open_world(backend: Backend, task: Task, limits: Limits = Limits()) -> Itera
         own = own_programs(backend, sandbox)
         with _the_bugs_fault():
             git = _make_tree(own, task)
+            _settle(own)
             start = _manifest(own)
             _bash(own, "commit.sh")
         yield SolverWorld(task, sandbox, git, own, start)
@@ -170,6 +173,12 @@ def _make_tree(own: Own, task: Task) -> tuple[str, ...]:
             f"the solver's world cannot be built: {error}", "Run `selfplay validate` on the bug."
         ) from error
     return git
+
+
+def _settle(own: Own) -> None:
+    """Let no time or number of a file say which ones the diffs wrote."""
+    program = [own.python, *_ISOLATED, inside.text("settle.py"), str(EPOCH)]
+    _checked(own.run("settle.py", program), "settle.py")
 
 
 def _without_git(own: Own, kept: Sequence[str]) -> tuple[str, ...]:

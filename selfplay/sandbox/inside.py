@@ -39,9 +39,9 @@ FILES = {
     "/etc/nsswitch.conf": "passwd: files\ngroup: files\nhosts: files dns\n",
     "/etc/resolv.conf": "",
 }
-PRESSURE = "/proc/pressure"
-"""Of the whole machine, and anyone may write there: each close of such a file waits for the kernel, so that processes
-with thousands of them take a minute to end, whatever kills them."""
+SHOWN = ("sys", "sysvipc")
+"""The folders of `/proc` besides those of processes. Not, for example, `pressure`, where anyone may write and each
+close waits for the kernel, nor `fs`, where a file is read under the lock of a whole file system."""
 LOCKS = "/proc/locks"
 """Lists the whole machine's, and while it is read no file lock goes on anywhere."""
 READER = "import marshal, sys; exec(marshal.loads(open(sys.argv[1], 'rb').read()[16:]))"
@@ -157,12 +157,18 @@ def read_only_system(python_prefix: Path | None) -> tuple[str, ...]:
     for place in python_folders(python_prefix):
         line += ["--ro-bind", f"{FIXED}/python/{place.name}", str(place)]
     line += ["--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys"]
-    for place in (PRESSURE, *mounted_below("/proc/sys")):
+    for place in (*hidden(), *mounted_below("/proc/sys")):
         if Path(place).is_dir():
             line += ["--size", "4096", "--tmpfs", place, "--remount-ro", place]
     if Path(LOCKS).exists():
         line += ["--ro-bind", f"{SHELF}/dev/null", LOCKS]
     return tuple(line)
+
+
+def hidden() -> list[str]:
+    """The folders of `/proc` that are the whole machine's and that no program needs."""
+    found = (path for path in Path("/proc").iterdir() if path.is_dir() and not path.is_symlink())
+    return sorted(str(path) for path in found if not path.name.isdigit() and path.name not in SHOWN)
 
 
 @cache

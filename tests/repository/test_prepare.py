@@ -104,6 +104,9 @@ def test_a_copy_in_the_environment_is_replaced(backend: Backend, cache: Path, tm
     folder = write(tmp_path / "copied", SRC)
     prepared = prepare(str(folder), backend=backend, cache=cache, setup="pip install --quiet . && touch generated.txt")
     assert "a copy of the project was removed from the environment: demo_pkg" in prepared.notes
+    with backend.open(prepared.world()) as sandbox:  # nor is its digest there, against which a solver could try texts
+        listed = sandbox.run("cat /env/lib/python3*/site-packages/demo*.dist-info/RECORD", timeout=20)
+    assert "METADATA,sha256=" in listed.text and "demo_pkg/" not in listed.text
     command = "cd /; python -c 'import demo_pkg.core as m; print(m.__file__)'"
     assert inside(backend, prepared, command) == "/testbed/src/demo_pkg/core.py"
     assert (prepared.tree / "generated.txt").exists()

@@ -111,6 +111,15 @@ def test_nothing_of_the_machine_is_writable_below_proc(sandbox: Sandbox) -> None
         assert sandbox.run(["python3", "-c", code], timeout=10).exit_code == 1, path  # or a device that is in its place
 
 
+def test_the_machines_folders_of_proc_are_empty(sandbox: Sandbox) -> None:
+    """Of `/proc/fs` a file was read under the lock of a file system: forty readers held up each write for a second."""
+    done = sandbox.run(
+        "cd /proc && for one in */; do [ -L ${one%/} ] || echo $one $(ls -A $one | wc -l); done", timeout=30
+    )
+    full = {line.split()[0] for line in done.text.splitlines() if not line[0].isdigit() and line.split()[1] != "0"}
+    assert full <= {"sys/", "sysvipc/"} and "sys/" in full and len(done.text.splitlines()) > 4
+
+
 def test_an_end_of_a_pipe_that_nobody_closes_holds_nothing() -> None:
     """As in messages between sockets that nobody received; every process is dead by then."""
     streams = Streams(b"", 4096, merge=False)

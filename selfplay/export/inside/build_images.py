@@ -18,16 +18,22 @@ import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 BROKEN = """ARG ENVIRONMENT
-FROM ${ENVIRONMENT}
+FROM ${ENVIRONMENT} AS broken
 COPY diffs/ /selfplay/
 RUN cd /testbed && for diff in /selfplay/*.diff; do git apply --whitespace=nowarn "$diff" || exit 1; done \\
  && rm -rf /selfplay .git && find . -name __pycache__ -type d -prune -exec rm -rf {} + \\
- && git config --system --add safe.directory '*' && git init -q && git add -A -f \\
+ && find . -exec touch -h -d @946684800 {} + \\
+ && mkdir /settled && tar --sort=name -c . | tar -x -C /settled && cd /settled \\
+ && git init -q && git add -A -f \\
  && GIT_AUTHOR_DATE='@946684800 +0000' GIT_COMMITTER_DATE='@946684800 +0000' \\
     git -c user.name=selfplay -c user.email=selfplay@localhost \\
     commit -q -m "The repository"
+FROM ${ENVIRONMENT}
+RUN cd / && rm -rf /testbed && git config --system --add safe.directory '*'
+COPY --from=broken /settled /testbed
 COPY extra/ /
 """
+"""All files of the tree are written at once, with one time: a time or a layer would name those that the bug changed."""
 
 
 def build(tag, folder, *arguments):

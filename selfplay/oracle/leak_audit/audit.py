@@ -58,6 +58,8 @@ class Finding:
 
     @property
     def sentence(self) -> str:
+        if self.kind == "digest":
+            return f"{shown(self.where)} holds the digest of a file of the answer"
         return f"{shown(self.where)} gives {self.share:.0%} of the answer away"
 
 

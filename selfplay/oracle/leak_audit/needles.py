@@ -8,6 +8,8 @@ that became `<=`) has some. Shingles inside the lines that a diff shows come fir
 Shingles get longer until there are enough.
 """
 
+import base64
+import hashlib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
@@ -30,6 +32,7 @@ LENGTHS = (12, 24, 48, 96, 192)
 """Lengths of shingles, in tokens: twelve equal tokens are not a coincidence; repetitive code needs longer ones."""
 MOST_WORDS = 4
 """The most anchor words of a shingle: its longest words."""
+DIGESTS = ("md5", "sha1", "sha224", "sha256", "sha384", "sha512", "blake2b")
 ENOUGH, LEAST_TOKENS = 6, 24
 """Enough shingles of a bug, and the tokens they must have in all: a single shingle of twelve tokens is too little."""
 
@@ -39,7 +42,8 @@ class Needles:
     """`lines`: removed lines; `common`: indices of those that also occur elsewhere in the original's code; `partly`:
     indices of those that are part of a line that remains or occurs elsewhere. `context`: the lines around them.
     `python`: (module, before, after) of changed Python files. `shingles`: (view, number of tokens) -> shingles;
-    `anchors`: word -> the numbers of the shingles that hold it, counted over all shingles in order."""
+    `anchors`: word -> the numbers of the shingles that hold it, counted over all shingles in order. `digests`: of the
+    changed files' originals, against which a solver could try any text."""
 
     lines: tuple[str, ...]
     common: tuple[int, ...]
@@ -48,6 +52,7 @@ class Needles:
     python: tuple[tuple[str, str, str], ...]
     shingles: Mapping[tuple[str, int], tuple[str, ...]]
     anchors: tuple[tuple[str, tuple[int, ...]], ...]
+    digests: tuple[str, ...] = ()
 
     @property
     def most(self) -> int:
@@ -62,7 +67,7 @@ class Needles:
     def to_json(self) -> dict[str, Any]:
         own = {"lines": self.lines, "common": self.common, "partly": self.partly, "context": self.context}
         cut = {"sets": [[*kind, texts] for kind, texts in self.shingles.items()], "anchors": self.anchors}
-        return {**own, "python": self.python, "shingles": cut}
+        return {**own, "python": self.python, "shingles": cut, "digests": self.digests}
 
 
 def needles(task: Task) -> Needles:
@@ -93,7 +98,18 @@ def needles(task: Task) -> Needles:
         ),
         shingles=lost,
         anchors=_anchors([text.split(" ") for texts in lost.values() for text in texts], code),
+        digests=tuple(one for path in sorted(before)[:MOST_FILES] for one in _digests(encode(before[path]))),
     )
+
+
+def _digests(content: bytes) -> Iterator[str]:
+    """The digests of a file as package managers, git and checksum files write them: in hex, or in base64."""
+    of_git = b"blob %d\0" % len(content) + content
+    made = [hashlib.new(name, content, usedforsecurity=False) for name in DIGESTS]
+    for one in (*made, hashlib.sha1(of_git, usedforsecurity=False)):
+        yield one.hexdigest()
+        plain = base64.b64encode(one.digest()).decode().rstrip("=")
+        yield from dict.fromkeys((plain, plain.replace("+", "-").replace("/", "_")))
 
 
 def _lines(

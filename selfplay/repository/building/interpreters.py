@@ -17,6 +17,7 @@ from pathlib import Path
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
 from selfplay import subprocesses
+from selfplay.artifact.environment import PYTHON_VERSION
 from selfplay.repository.errors import NoInterpreter
 from selfplay.sandbox import Backend, World
 from selfplay.sandbox.kill_detection import believed_here
@@ -131,5 +132,6 @@ def found_inside(backend: Backend) -> tuple[Interpreter, ...]:
             )
             with contextlib.suppress(ValueError):
                 version, _, executable = answer(tuple[str, str, str], done.stdout)
-                found.setdefault(version, Interpreter(version, Path(executable), None))
+                if PYTHON_VERSION.fullmatch(version) and INSIDE.fullmatch(executable):
+                    found.setdefault(version, Interpreter(version, Path(executable), None))
     return tuple(found.values())

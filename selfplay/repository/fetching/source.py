@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 from packaging.utils import canonicalize_name
 from packaging.version import InvalidVersion, Version
 
+from selfplay.plain_text import shown
 from selfplay.repository.errors import SourceError
 from selfplay.user_paths import expanded
 
@@ -81,6 +82,7 @@ def parse_source(text: str) -> Source:
     """The source that `text` names. Raises `SourceError` with the reason; does not use the network."""
     if not text.strip() or "\0" in text or "\n" in text:
         raise SourceError(f"{text!r} is not a source", FORMS)
+    _refuse_bytes(text)
     _refuse_credentials(text)
     if text.startswith("pypi:"):
         return _pypi(text)
@@ -101,7 +103,14 @@ def parse_source(text: str) -> Source:
         raise SourceError(f"{text!r} does not exist", FORMS)
     if not path.is_dir():
         raise SourceError(f"{text!r} is not a folder", FORMS)
+    _refuse_bytes(str(path.absolute()))
     return PathSource(path.absolute())
+
+
+def _refuse_bytes(text: str) -> None:
+    """A source's name is stored with its bugs, as text."""
+    if shown(text) != text:
+        raise SourceError(f"the name of the source is no text: {shown(text)}", "Rename the folder.")
 
 
 def _refuse_credentials(text: str) -> None:

@@ -39,6 +39,8 @@ NOT_MODULES = {
 }
 DEPTH = 100
 MOST_REPORTED = 1000
+MOST_RECORD = 16 << 20
+"""Bytes of a distribution's list of files with their digests; a longer one is removed."""
 BLOCK = 1 << 20
 
 
@@ -115,6 +117,26 @@ def remove_copies(root, roots, manifest, site):
     return removed
 
 
+def forget_removed(site):
+    """Take from each distribution's list of files what is not there: a digest of a removed file is one of the tree's
+    original, against which anybody could try what he writes."""
+    for folder in sorted(os.listdir(site)):
+        path = os.path.join(site, folder, "RECORD")
+        if not folder.endswith(".dist-info") or not os.path.isfile(path) or os.path.islink(path):
+            continue
+        with open(path, "rb") as stream:
+            lines = stream.read(MOST_RECORD + 1)
+        os.unlink(path)
+        if len(lines) <= MOST_RECORD:
+            with open(path, "xb") as stream:
+                stream.writelines(line for line in lines.splitlines(True) if is_there(site, line))
+
+
+def is_there(site, line):
+    """Whether a line of RECORD is of a file; a path that holds a comma counts as none."""
+    return os.path.lexists(os.path.join(os.fsencode(site), line.split(b",")[0].strip()))
+
+
 def parents(path):
     parts = path.split("/")[:-1]
     return ["/".join(parts[: count + 1]) for count in range(len(parts))]
@@ -158,6 +180,8 @@ def main():
     manifest, roots = request["tracked"], request["roots"]
     site = site_packages(request["env"]) if request["python"] else ""
     removed = remove_copies(root, roots, manifest, site) if site else []
+    if removed:
+        forget_removed(site)
     if site and (removed or request["add_roots"]):
         roots_file = os.path.join(site, "_selfplay_roots.pth")
         subprocess.run(["rm", "-rf", "--", roots_file], check=True)

@@ -30,10 +30,12 @@ HOSTS = Mount(Path(__file__).with_name("hosts.txt"), "/etc/hosts")
 STICKY = ("/tmp", "/dev/shm")
 MASKED = (
     *("/sys", "/proc/acpi", "/proc/asound", "/proc/interrupts", "/proc/kcore", "/proc/keys", "/proc/latency_stats"),
-    *("/proc/locks", "/proc/pressure", "/proc/sched_debug", "/proc/scsi", "/proc/timer_list", "/proc/timer_stats"),
+    *("/proc/locks", "/proc/sched_debug", "/proc/timer_list", "/proc/timer_stats"),
+    *("/proc/bus", "/proc/driver", "/proc/dynamic_debug", "/proc/fs", "/proc/irq", "/proc/mpt", "/proc/pressure"),
+    *("/proc/scsi", "/proc/tty"),
 )
-"""Paths that the engine hides by default, and all of `/sys`, which describes the host; bubblewrap does not show it
-either."""
+"""Paths that the engine hides by default, all of `/sys`, which describes the host, and the folders of `/proc` that are
+the whole machine's; bubblewrap does not show them either."""
 
 
 @dataclass(frozen=True)

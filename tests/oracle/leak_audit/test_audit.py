@@ -1,5 +1,7 @@
 """What the audit of a world says: clean, leaking, or not to be audited; and hostile files that do not stop it."""
 
+import base64
+import hashlib
 import marshal
 import time
 from collections.abc import Callable
@@ -116,3 +118,23 @@ def test_a_clean_world_is_clean(backend: Backend, worlds: dict[str, World], lang
     found = audit_task(backend, Task(worlds[language], hand_made.artifact(language)))
     assert found.clean, found
     assert found.lines > 0
+
+
+@pytest.mark.parametrize("name", ["md5", "sha1", "sha256", "sha512", "git"])
+@pytest.mark.parametrize("form", ["hex", "HEX", "base64", "url"])
+def test_a_digest_of_the_original_is_a_leak(
+    backend: Backend, indistinct: Callable[..., Task], name: str, form: str
+) -> None:
+    """Against it a solver could try every text that it thinks of. A package manager writes it, or the project itself."""
+    content = REPEATED.encode()
+    made = hashlib.sha1(b"blob %d\0" % len(content) + content) if name == "git" else hashlib.new(name, content)
+    plain, url = base64.b64encode(made.digest()).decode(), base64.urlsafe_b64encode(made.digest()).decode()
+    forms = {"hex": made.hexdigest(), "HEX": made.hexdigest().upper(), "base64": plain, "url": url.rstrip("=")}
+    found = audit_task(backend, indistinct(**{"files.lock": f"pkg/rules.py,{name}={forms[form]},743\n".encode()}))
+    assert [(one.where, one.kind) for one in found.findings] == [("files.lock", "digest")]
+    assert found.findings[0].sentence == "files.lock holds the digest of a file of the answer"
+
+
+def test_digests_of_other_files_are_none(backend: Backend, indistinct: Callable[..., Task]) -> None:
+    lines = "".join(f"{hashlib.sha256(str(number).encode()).hexdigest()}  file-{number}\n" for number in range(99))
+    assert audit_task(backend, indistinct(**{"files.lock": lines.encode()})).state is AuditState.CLEAN
