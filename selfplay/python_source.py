@@ -56,6 +56,8 @@ _SCOPES = (
     ast.GeneratorExp,
 )  # fmt: skip
 _NAMED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_SCOPE = re.compile(r"\b(?:def|class|lambda|for)\b")
+"""A word for each scope at least, and more for other loops."""
 _F_STRING = re.compile(r"""\b[rR]?[fF][rR]?['"]""")
 _KEEPS_ASCII = re.compile(
     r"utf-8(-sig)?|ascii|iso8859-\d+|cp125\d|cp874|cp932|cp949|cp950|koi8-[rut]|mac-\w+|euc_\w+|gbk|gb2312|gb18030"
@@ -156,7 +158,8 @@ def _is_long(node: ast.AST) -> bool:
 def symbol_table(text: str) -> symtable.SymbolTable:
     """The symbol table of a Python source: the names that each scope binds and reads. Raises what `syntax_tree` raises,
     also for scopes in which the compiler would copy too many names."""
-    if _copied(shared_tree(text)) > MOST_BOUND:
+    tree = shared_tree(text)
+    if len(_WORD.findall(text)) * len(_SCOPE.findall(text)) > MOST_BOUND and _copied(tree) > MOST_BOUND:
         raise HeavySource(f"its inner scopes are given more than {MOST_BOUND} names")
     with _PARSING:
         try:

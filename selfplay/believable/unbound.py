@@ -7,27 +7,48 @@ to end the program.
 """
 
 import ast
+import hashlib
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from selfplay.believable.blocks import Function, statements
+from selfplay.patches.lines import split_lines
+from selfplay.plain_text import encode
 from selfplay.python_source import HeavySource, shared_tree
 
 _COMPREHENSION = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 MOST_LOCALS = 10_000
 """Of a function: as many numbers of as many bits are held."""
+MOST_KNOWN, FEW = 5_000, 10
+"""Functions whose answer is kept, and the most locals of one that is."""
+_KNOWN: dict[bytes, frozenset[str]] = {}
 _DEFINITION = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 @lru_cache(maxsize=64)
 def maybe_unbound(text: str) -> frozenset[str]:
     """The dotted names of such locals. Raises what `shared_tree` does, and `HeavySource` for a function of too many."""
+    lines = [] if "\r" in text else split_lines(text)  # a lone CR ends a line for Python alone
     return frozenset(
         f"{where}{node.name}.{name}"
         for where, node in statements(shared_tree(text))
         if isinstance(node, Function)
-        for name in _Paths(node).unbound
+        for name in _of(node, "".join(lines[node.lineno - 1 : node.end_lineno]))
     )
+
+
+def _of(function: Function, text: str) -> frozenset[str]:
+    """Such locals of one function, whose lines are `text`, or not known: a change leaves most functions as they
+    were."""
+    key = hashlib.blake2b(encode(text)).digest() if text else b""
+    found = _KNOWN.get(key)
+    if found is None:
+        found = frozenset(_Paths(function).unbound)
+        if len(_KNOWN) >= MOST_KNOWN:
+            _KNOWN.clear()
+        if key and len(found) <= FEW:
+            _KNOWN[key] = found
+    return found
 
 
 class _Paths:

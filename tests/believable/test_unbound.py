@@ -63,3 +63,14 @@ def test_a_long_function_costs_in_proportion() -> None:
     deep = "def f(a):\n" + "".join(f"{' ' * at}try:\n{' ' * at} pass\n{' ' * at}finally:\n" for at in range(1, 90))
     assert maybe_unbound(deep + " " * 91 + "x = 1\n") == frozenset()
     assert time.process_time() - began < 5
+
+
+def test_functions_of_equal_lines_are_told_apart_by_nothing_else() -> None:
+    """What was said of one is kept for its lines; a lone CR, which shifts them for Python alone, keeps nothing."""
+    early = "def f(a):\n    print(b)\n    b = a\n"
+    late = "def f(a):\n    b = a\n    print(b)\n"
+    for text in (early, late, early):
+        assert maybe_unbound(text) == (frozenset({"f.b"}) if text == early else frozenset())
+    assert maybe_unbound("class C:\n" + "".join(f"    {line}\n" for line in early.splitlines())) == {"C.f.b"}
+    for first, second in ((early, late), (late, early)):
+        assert maybe_unbound(f"x = 1\r{first}\n{second.replace('f(', 'g(')}") == {"f.b" if first == early else "g.b"}

@@ -125,7 +125,7 @@ def test_a_clean_world_is_clean(backend: Backend, worlds: dict[str, World], lang
 def test_a_digest_of_the_original_is_a_leak(
     backend: Backend, indistinct: Callable[..., Task], name: str, form: str
 ) -> None:
-    """Against it a solver could try every text that it thinks of. A package manager writes it, or the project itself."""
+    """Against it a solver could try every text that it thinks of. Package managers write it, and projects."""
     content = REPEATED.encode()
     made = hashlib.sha1(b"blob %d\0" % len(content) + content) if name == "git" else hashlib.new(name, content)
     plain, url = base64.b64encode(made.digest()).decode(), base64.urlsafe_b64encode(made.digest()).decode()
