@@ -1,14 +1,21 @@
-"""A server on this machine's loopback whose threads are bounded: any local user may open connections to it."""
+"""A server on this machine's loopback, for its own user, whose threads are bounded: any local user may open connections
+to it, and of others' it answers none."""
 
+import os
+import socket as sockets
+import sys
 import threading
 from contextlib import suppress
 from http.server import ThreadingHTTPServer
+from pathlib import Path
 from socket import SHUT_RDWR, socket
 from typing import Any
 
 MOST_OPEN, MOST_THREADS, STACK = 32, 64, 1 << 20
 """Connections at once, the threads that serve them or still work for one that ended, and bytes of each one's stack,
 since the process's memory may be limited."""
+ESTABLISHED, MAPPED = "01", "0000000000000000FFFF0000"
+"""In the kernel's tables: the state of a connection, and what stands before an address of IPv4 as one of IPv6."""
 WAIT = 5.0
 """Seconds that a connection waits for a thread; others wait behind it."""
 
@@ -26,6 +33,10 @@ class LocalServer(ThreadingHTTPServer):
         self._room = threading.BoundedSemaphore(MOST_THREADS)
         self._placed: set[socket] = set()
         super().__init__(*rest)
+
+    def verify_request(self, request: Any, client_address: Any) -> bool:
+        """Whether the other end is this user's, or root's, who may read everything anyway."""
+        return _owner(client_address, request.getsockname()) in (os.geteuid(), 0)
 
     def process_request(self, request: Any, client_address: Any) -> None:
         with self._lock:
@@ -59,3 +70,20 @@ class LocalServer(ThreadingHTTPServer):
     def shutdown_request(self, request: Any) -> None:
         self.admitted(request)
         super().shutdown_request(request)
+
+
+def _owner(there: tuple[str, int], here: tuple[str, int]) -> int | None:
+    """The user whose socket of this machine has the IPv4 address and port `there`, and is connected to `here`; None if
+    there is none."""
+    wanted = [_written(there), _written(here)]
+    for table, before in (("tcp", ""), ("tcp6", MAPPED)):  # a socket of IPv6 may have an address of IPv4
+        for line in Path("/proc/net", table).read_text("ascii").splitlines()[1:]:
+            fields = line.split()
+            if fields[1:3] == [before + one for one in wanted] and fields[3] == ESTABLISHED:
+                return int(fields[7])
+    return None
+
+
+def _written(address: tuple[str, int]) -> str:
+    """An address and port as the kernel writes them."""
+    return f"{int.from_bytes(sockets.inet_aton(address[0]), sys.byteorder):08X}:{address[1]:04X}"

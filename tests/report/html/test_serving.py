@@ -4,6 +4,7 @@ import http.client
 import json
 import os
 import socket
+import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -11,6 +12,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from ordinary_user import by_root
 from report.made_runs import HOSTILE, bug, made_run
 
 from selfplay.commands.report import ReportError, serve_report
@@ -184,6 +186,29 @@ def test_a_run_that_is_taken_away_is_told(ask: Ask, run: Path, tmp_path: Path) -
 
 def test_only_the_loopback_is_listened_to(server: LocalServer) -> None:
     assert server.server_address[0] == "127.0.0.1"
+
+
+ASKING = """
+import socket, sys
+link = socket.socket(getattr(socket, sys.argv[1]))
+link.settimeout(20)
+link.connect((("::ffff:" if sys.argv[1] == "AF_INET6" else "") + "127.0.0.1", int(sys.argv[2])))
+try:
+    link.sendall(b"GET / HTTP/1.1\\r\\nHost: 127.0.0.1:%s\\r\\n\\r\\n" % sys.argv[2].encode())
+    print(len(link.recv(100)))
+except ConnectionError:
+    print(0)
+"""
+
+
+@by_root
+@pytest.mark.parametrize("family", ["AF_INET", "AF_INET6"])
+@pytest.mark.parametrize("user", [0, 65534])
+def test_another_user_of_the_machine_is_answered_nothing(server: LocalServer, family: str, user: int) -> None:
+    """The run's folder may be closed to others; what is served from it is, too."""
+    command = ["/usr/bin/python3", "-c", ASKING, family, str(server.server_address[1])]
+    done = subprocess.run(command, user=user, group=user, extra_groups=[], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0 and (int(done.stdout) > 0) == (user == 0), done.stderr
 
 
 def test_a_port_in_use_and_a_folder_without_a_run_are_refused(server: LocalServer, run: Path, tmp_path: Path) -> None:
