@@ -5,12 +5,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from selfplay.artifact.reading import UntrustedDataError, opened_named
-from selfplay.commands.handed_in import handed_in
+from selfplay.commands.handed_in import handed_in, tree_in
 from selfplay.curriculum.calibrations import calibration_of
 from selfplay.curriculum.stored_bugs import oracle_of, prepared_for, read_bug, task_of
 from selfplay.oracle.assurance import Weak
 from selfplay.oracle.errors import GradingLost, PredictionError
-from selfplay.oracle.grade import Grader, grade_without_running
+from selfplay.oracle.grade import Grader, grade_without_running, unread
 from selfplay.oracle.grades import Grade
 from selfplay.oracle.reasons import OVER_LIMITS
 from selfplay.oracle.screening.prediction import MAX_BYTES
@@ -81,9 +81,13 @@ def grade_world(
     weak: Weak = "count",
     trust: bool = False,
 ) -> Grade:
-    """Grade what an agent changed in `out`, the world that `selfplay world` wrote of the bug. Raises what `handed_in`
-    raises."""
-    made = handed_in(folder, out, backend, trust=trust)
+    """Grade what an agent changed in `out`, the world that `selfplay world` wrote of the bug. Raises `PredictionError`
+    if that is none; what the agent left there in a state that cannot be read is not resolved."""
+    tree = tree_in(out)
+    try:
+        made = handed_in(folder, tree, backend, trust=trust)
+    except PredictionError as error:
+        return unread(error)
     grade = grade_patch(folder, encode(made.diff), backend, counterfactual=counterfactual, weak=weak, trust=trust)
     return replace(grade, left_out=(*((path, NO_DIFF) for path in first_paths(made.left_out)), *grade.left_out))
 

@@ -11,6 +11,7 @@ from selfplay.commands.world import TREE
 from selfplay.curriculum.stored_bugs import prepared_for, read_bug
 from selfplay.oracle.errors import PredictionError
 from selfplay.oracle.world import Prediction, SolverWorld, open_world, prediction_of
+from selfplay.repository.errors import SourceError
 from selfplay.repository.fetching.copying import copied
 from selfplay.repository.fetching.local import CACHES
 from selfplay.rollout.ready_bug import make_ready
@@ -23,19 +24,24 @@ COPY_SECONDS = 300.0
 REPLACE = f"find {WORKDIR} -mindepth 1 -maxdepth 1 -exec rm -rf -- {{}} + && cp -a {HANDED}/. {WORKDIR}/"
 
 
-def handed_in(folder: Path, out: Path, backend: Backend, *, trust: bool = False) -> Prediction:
-    """The diff of what lies in `out`, the world of the bug in `folder`, and the paths that it cannot hold. Raises
-    `PredictionError` if no diff can be made of it, `SourceError` if it cannot be copied."""
-    bug, _, _ = read_bug(folder)
+def tree_in(out: Path) -> Path:
+    """The tree in what `selfplay world` wrote. Raises `PredictionError` if there is none."""
     tree = out / TREE
     if tree.is_symlink() or not tree.is_dir():
         raise PredictionError("unreadable", f"{out} holds no folder {TREE}", "Name what `selfplay world` wrote.")
+    return tree
+
+
+def handed_in(folder: Path, tree: Path, backend: Backend, *, trust: bool = False) -> Prediction:
+    """The diff of what an agent made of the `tree` of the bug in `folder`, and the paths that it cannot hold. Raises
+    `PredictionError` if no diff can be made of it, which is the agent's doing."""
+    bug, _, _ = read_bug(folder)
 
     def work() -> Prediction:
         task = make_ready(folder, prepared_for(folder, bug, backend, trust=trust)).task
         with scratch() as place:
             place.chmod(0o711)
-            mounts = copied((Mount(tree, HANDED),), 0, place, backend.owner(), str(tree), COPY_SECONDS, skipped=CACHES)
+            mounts = _copied(tree, place, backend)
             shown = replace(task, world=replace(task.world, mounts=(*task.world.mounts, *mounts)))
             with open_world(backend, shown) as world:
                 _replace(world, tree)
@@ -43,6 +49,13 @@ def handed_in(folder: Path, out: Path, backend: Backend, *, trust: bool = False)
         return prediction_of(backend, task, changes)
 
     return again(work)
+
+
+def _copied(tree: Path, place: Path, backend: Backend) -> tuple[Mount, ...]:
+    try:
+        return copied((Mount(tree, HANDED),), 0, place, backend.owner(), "what was left", COPY_SECONDS, skipped=CACHES)
+    except SourceError as error:
+        raise PredictionError("unreadable", error.message) from error
 
 
 def _replace(world: SolverWorld, tree: Path) -> None:

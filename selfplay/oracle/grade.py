@@ -204,11 +204,16 @@ _FORM = layers.passed("patch", "a git diff")
 _FAILED_AT = {"apply": "does-not-apply", "script": "no-results", "parser": "no-results"}
 
 
+def unread(error: PredictionError) -> Grade:
+    """The grade of a prediction that cannot be read."""
+    return Grade(False, error.reason, error.message, (layers.caught("patch", error.message),))
+
+
 def _screened(task: Task, prediction: bytes | str) -> Submission | Grade:
     try:
         found = submission(task, prediction)
     except PredictionError as error:
-        return Grade(False, error.reason, error.message, (layers.caught("patch", error.message),))
+        return unread(error)
     if found.refused:
         return _refused(found.refused, found)
     return found if found.sections else _empty(found)

@@ -94,7 +94,9 @@ def _shown(section: FilePatch, originals: Mapping[str, str], kept_back: Callable
 
 
 def _head(section: str) -> str:
-    return section[: section.index("\n@@ ") + 1]
+    """What stands before the hunks, without git's ids of the whole files: the solver could try texts against them."""
+    lines = section[: section.index("\n@@ ")].split("\n")
+    return "".join(f"{line}\n" for line in lines if not line.startswith("index "))
 
 
 def _unified(known: list[str], found: Sequence[Piece], kept_back: Sequence[bool]) -> str:

@@ -63,9 +63,25 @@ def test_without_its_git_folder_and_untouched(selfplay: Command, bug: Path, worl
 def test_a_world_that_brings_in_the_hosts_files(selfplay: Command, bug: Path, world: Path, tmp_path: Path) -> None:
     secret = write(tmp_path, {"secret": "x = 1\n"}) / "secret"
     os.link(secret, world / "testbed" / "leak.py")
-    done = selfplay.here("grade", bug, "--world", world)
-    assert done.code == 2 and "'leak.py' has another name outside of it" in done.err
+    done = selfplay("grade", bug, "--world", world, "--json")
+    assert (done.code, done.json["reason"]) == (1, "unreadable")
+    assert "'leak.py' has another name outside of it" in done.json["detail"]
     (world / "testbed").rename(world / "elsewhere")
     (world / "testbed").symlink_to("elsewhere")
     done = selfplay.here("grade", bug, "--world", world)
     assert done.code == 2 and "holds no folder testbed" in done.err
+
+
+@pytest.mark.parametrize("left", ["deep", "sparse"])
+def test_what_an_agent_left_so_that_it_cannot_be_read_is_its_own_doing(
+    selfplay: Command, bug: Path, world: Path, left: str
+) -> None:
+    repair(bug, world)
+    if left == "deep":
+        (world / "testbed" / "/".join("d" * 101)).mkdir(parents=True)
+    else:
+        with (world / "testbed" / "big").open("wb") as file:
+            file.truncate(5 << 30)
+    done = selfplay("grade", bug, "--world", world, "--json")
+    assert (done.code, done.json["reason"]) == (1, "unreadable"), done.out + done.err
+    assert done.json["detail"].startswith("what was left cannot be copied: ") and "root" not in done.json["detail"]

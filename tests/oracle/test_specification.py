@@ -72,6 +72,16 @@ def test_a_share_shows_that_many_tests_and_applies(tmp_path: Path, how: str, sha
 
 
 @pytest.mark.parametrize("how", WEAKENINGS)
+def test_no_digest_of_a_hidden_test_is_shown(tmp_path: Path, how: str) -> None:
+    """Git's id of the whole test file would tell a right guess of the rest from a wrong one."""
+    weaken = weakening(tmp_path, WEAKENINGS[how])
+    assert "index " in weaken
+    shown = specification(weaken, {FILE: TEXT}, hidden_tests(weaken, {FILE: TEXT}, IDS, 0.5, "bug"))
+    id = subprocess.run(["git", "hash-object", "--stdin"], input=TEXT.encode(), capture_output=True, check=True).stdout
+    assert shown and id.decode()[:7] not in shown and "\nindex " not in shown
+
+
+@pytest.mark.parametrize("how", WEAKENINGS)
 def test_the_least_that_restores_a_failing_test(tmp_path: Path, how: str) -> None:
     """Of two tests that are weakened and may be shown: the diff of one applies, and restores that one alone."""
     weaken = weakening(tmp_path, WEAKENINGS[how])

@@ -61,14 +61,10 @@ def copied(
             made.append(replace(mount, source=target if mount.source.is_dir() else target / mount.source.name))
         _refuse_hard_links(mounts, skipped)
     except TooLarge as error:
-        raise SourceError(
-            f"{shown} has files that only root can read, and cannot be copied: {error}", READABLE
-        ) from error
+        raise SourceError(f"{shown} cannot be copied: {error}", READABLE) from error
     except (BadStream, TimeoutError) as error:
         why = f"it takes more than {seconds:.0f} s" if time.monotonic() >= deadline else str(error)
-        raise SourceError(
-            f"{shown} has files that only root can read, and cannot be copied: {why}", READABLE
-        ) from error
+        raise SourceError(f"{shown} cannot be copied: {why}", READABLE) from error
     return tuple(made)
 
 

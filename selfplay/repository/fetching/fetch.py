@@ -156,9 +156,8 @@ def opened(task: FetchTask, backend: Backend, work: Path) -> Iterator[tuple[Sour
             return
         closed = found
     seconds = RUN_SECONDS if task.order.kind == "tree" else SOURCE_SECONDS
-    mounts = copied(
-        task.mounts, task.whose, work, backend.owner(), f"{task.order.shown} ({closed})", seconds, skipped=CACHES
-    )
+    shown = f"{task.order.shown} ({closed}) has files that only root can read, and"
+    mounts = copied(task.mounts, task.whose, work, backend.owner(), shown, seconds, skipped=CACHES)
     task = replace(task, mounts=mounts, order=replace(task.order, closed=False))
     with _started(task, backend) as inside:
         found = _asked(inside, task, backend)
