@@ -62,10 +62,13 @@ def test_the_tree_is_the_buggy_and_weakened_one(backend: Backend, task: Task) ->
 LISTED = """
 import os
 for here, folders, names in os.walk("."):
+    if here != ".":
+        print("d", here, os.lstat(here).st_size, len(folders) + len(names), sep="\\t")
     folders[:] = sorted(name for name in folders if name != ".git")
     for path in (os.path.join(here, name) for name in sorted(names)):
         one = os.lstat(path)
-        print(path[2:], one.st_ctime_ns, one.st_ino, one.st_mtime_ns, one.st_dev, one.st_nlink, one.st_uid, sep="\\t")
+        rest = one.st_mtime_ns, one.st_dev, one.st_nlink, one.st_uid
+        print("f", path[2:], one.st_ctime_ns, one.st_ino, *rest, sep="\\t")
 """
 
 
@@ -74,7 +77,8 @@ def test_nothing_but_its_text_tells_a_changed_file_from_the_others(backend: Back
     with open_world(backend, task) as world:
         said = world.sandbox.run([backend.python, "-I", "-c", LISTED], timeout=20).text.splitlines()
         index = world.sandbox.run("git ls-files --debug | grep -E 'ctime|mtime' | sort | uniq -c", timeout=20).text
-    files = [line.split("\t") for line in said]
+    files, folders = ([line.split("\t")[1:] for line in said if line[0] == kind] for kind in "fd")
+    assert all(int(size) == 20 * (2 + int(entries)) or int(size) % 4096 == 0 for _, size, entries in folders), folders
     changed = {*patches.touched_paths(task.artifact.bug_inject)} & {path for path, *_ in files}
     assert changed and len(files) > len(changed) + 4
     assert len({tuple(rest) for _, _, _, *rest in files}) == 1, files

@@ -10,9 +10,11 @@
 """
 
 import json
+import os
 import pathlib
 import re
 import runpy
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -115,6 +117,27 @@ def commit(folder, diffs, message):
     git(folder, "commit", "-q", "--allow-empty", "-m", message)
 
 
+def unpack(archive, folder):
+    """Write an archive's files and links, without git data and nothing beyond the folder. Python has safe extraction of
+    its own since 3.11.4 alone."""
+    with tarfile.open(archive) as packed:
+        for one in packed:
+            path = os.path.normpath(os.path.join(folder, one.name))
+            inside = os.path.join(os.path.realpath(os.path.dirname(path)), "").startswith(os.path.join(folder, ""))
+            if ".git" in one.name.lower().split("/") or not inside or os.path.lexists(path):
+                continue
+            if one.isdir():
+                os.makedirs(path)
+            elif one.issym():
+                os.makedirs(os.path.dirname(path), exist_ok=True)
+                os.symlink(one.linkname, path)
+            elif one.isreg():
+                os.makedirs(os.path.dirname(path), exist_ok=True)
+                with packed.extractfile(one) as source, open(path, "xb") as target:
+                    shutil.copyfileobj(source, target)
+                os.chmod(path, 0o755 if one.mode & 0o100 else 0o644)
+
+
 def remotes():
     for row in build_images.rows():
         bare = HERE / "remotes" / (row["repo"].partition("/")[2] + ".git")
@@ -124,10 +147,7 @@ def remotes():
                 git(bare, "init", "-q", "--bare", "-b", "main")
                 git(folder, "init", "-q", "-b", "main")
                 archive = HERE / "environments" / row["ssr_environment_key"] / "original.tar.gz"
-                with tarfile.open(archive) as packed:
-                    packed.extractall(
-                        folder, [one for one in packed if ".git" not in one.name.lower().split("/")], filter="tar"
-                    )
+                unpack(archive, os.path.realpath(folder))
                 commit(folder, (), "The repository")
                 git(folder, "push", "-q", str(bare), "main")
             else:

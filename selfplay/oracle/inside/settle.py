@@ -1,4 +1,4 @@
-"""Writes every file of a tree anew, in order of the paths, so that no file's time or number says that it was changed.
+"""Writes every file and folder of a tree anew, in order of the paths, so that no time or number says what was changed.
 
 Runs as `python3 -I -S`. A bug's diffs write some files later than the tree was laid out, often on another file system:
 `ls -lt` would name them. Argument: the seconds that all files and folders get as their time. A tree of which a second
@@ -60,6 +60,19 @@ def copy(name, status, folder):
         os.fchmod(new, stat.S_IMODE(status.st_mode))
 
 
+def renew_folder(folder):
+    """Replace a folder by a new one with the same entries: an old one is larger for each that was deleted from it."""
+    parent = os.path.dirname(folder)
+    new = os.path.join(parent, NEW)
+    mode = stat.S_IMODE(os.lstat(folder).st_mode)
+    os.mkdir(new, 0o700)
+    for name in sorted(os.listdir(folder)):
+        os.rename(os.path.join(folder, name), os.path.join(new, name))
+    os.rmdir(folder)
+    os.rename(new, folder)
+    os.chmod(folder, mode)
+
+
 def has_room(top):
     """Whether the files of the tree fit into what is free, twice over."""
     space, taken = os.statvfs(top), 0
@@ -82,6 +95,9 @@ def settle(top, seconds):
                     if error.errno not in (errno.EACCES, errno.EPERM):
                         raise
             date(os.path.join(folder, name), seconds, always=renewing)
+    for folder in reversed(every) if renewing else ():
+        if folder != top:
+            renew_folder(folder)
     for folder in every:
         date(folder, seconds, always=True)
 
