@@ -19,7 +19,7 @@ from selfplay.agent.model import Message, NativeCall, Sampling, Usage
 from selfplay.agent.tape import Segment
 from selfplay.agent.trajectory import Record, Step, Trajectory
 from selfplay.agent.trajectory_lines import MOST_PACKED, fit, json_lines
-from selfplay.agent.trajectory_segments import read_segment, segment_line
+from selfplay.agent.trajectory_segments import read_segment, segment_lines
 from selfplay.artifact.files import write_atomically
 from selfplay.artifact.reading import UntrustedDataError, opened_below, opened_named
 from selfplay.errors import SelfplayError
@@ -27,8 +27,12 @@ from selfplay.formatting import cap
 
 CUTS = (65_536, 16_384, 4_096, 1_024, 256)
 """Characters of a text in a file that would be larger than what is read."""
-FORMAT = 3
-"""Raised when a field changes its meaning; 1 is a file without a number, 2 has arrays as lists."""
+FORMAT = 4
+"""Raised when a field changes its meaning; 1 is a file without a number, 2 has arrays as lists, in 3 each segment holds
+all its ids."""
+MOST_IDS = 5_000_000
+"""Tokens of an episode, with those that several segments share: each takes 13 bytes of memory. A hundred and twenty-eight
+turns that each begin a segment of 32,768 have some four million."""
 
 
 class TrajectoryError(SelfplayError):
@@ -52,7 +56,7 @@ def encoded(trajectory: Trajectory, rollout: Mapping[str, Any] | None = None, pa
 
     An episode that says more than is read (its commands printed megabytes) is kept with its longest texts cut: it would
     otherwise teach nothing, by its own choice. Its tokens are whole."""
-    segments = [_line(segment_line(segment)) for segment in trajectory.record.segments]
+    segments = [_line(one) for one in segment_lines(trajectory.record.segments)]
     for most in (None, *CUTS):
         lines = [*_text_lines(trajectory, rollout, most), *segments]
         if fit(lines):
@@ -117,9 +121,13 @@ def _read(lines: Iterator[dict[str, Any]], path: Path) -> tuple[Trajectory, dict
         raise TrajectoryError(f"{path} was written by a later version (format {head['format']})", "Update selfplay.")
     steps: list[Step] = []
     segments: list[Segment] = []
+    ids = 0
     for line in lines:
         if "ids" in line:
-            segments.append(read_segment(line))
+            segments.append(read_segment(line, segments[-1] if segments else None))
+            ids += len(segments[-1].ids)
+            if ids > MOST_IDS:
+                raise TrajectoryError(f"{path} holds more than {MOST_IDS:,} tokens", HOLDS)
         elif "call" in line:
             steps.append(_step(line))
     record = _record(head.get("record", {}), tuple(segments))

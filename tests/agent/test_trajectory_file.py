@@ -2,12 +2,15 @@
 
 import json
 import random
+import time
+from array import array
 from pathlib import Path
 
 import pytest
 
 from selfplay.agent import Call, EpisodeFigures, EpisodeLimits, Finish, Record, Step, Trajectory, native_calls
 from selfplay.agent.model import Message, NativeCall, Sampling, Usage
+from selfplay.agent.tape import SampledSpan, Segment
 from selfplay.agent.tools import SSR_TOOLS
 from selfplay.agent.toolset import OBSERVATION_CHARS
 from selfplay.agent.trajectory_file import FORMAT, TrajectoryError, load, save
@@ -147,3 +150,26 @@ def test_an_episode_of_usual_length_is_kept_whole(tmp_path: Path) -> None:
     steps = tuple(Step(Call("bash", {"command": "cat it"}), "é" * 20_000, 0, 0.1) for _ in range(60))
     save(Trajectory("solver", "p", Finish.SUBMITTED, steps), tmp_path / "one.jsonl")
     assert load(tmp_path / "one.jsonl").steps == steps
+
+
+def test_a_hundred_turns_that_each_begin_a_segment_are_kept(tmp_path: Path) -> None:
+    """A template that takes thoughts out of earlier messages gives the engine other ids at each turn."""
+    prompt, segments, path = list(range(20_000)), [], tmp_path / "long.jsonl.zst"
+    for turn in range(128):
+        ids = [*prompt, -turn - 1, *range(60)]
+        segments.append(
+            Segment(
+                array("i", ids),
+                array("b", [0] * len(prompt) + [1] * 61),
+                array("d", bytes(8 * len(ids))),
+                (0, 0),
+                "solver",
+                "stop",
+                (SampledSpan(len(prompt), len(ids), (0, 0), "stop"),),
+            )  # fmt: skip
+        )
+        prompt += [*range(100)]  # the answer without its thoughts, and what the tool said
+    began = time.process_time()
+    save(Trajectory("solver", "p", Finish.SUBMITTED, record=Record(segments=tuple(segments))), path)
+    assert time.process_time() - began < 10
+    assert load(path).record.segments == tuple(segments)
