@@ -157,17 +157,9 @@ def test_a_hundred_turns_that_each_begin_a_segment_are_kept(tmp_path: Path) -> N
     prompt, segments, path = list(range(20_000)), [], tmp_path / "long.jsonl.zst"
     for turn in range(128):
         ids = [*prompt, -turn - 1, *range(60)]
-        segments.append(
-            Segment(
-                array("i", ids),
-                array("b", [0] * len(prompt) + [1] * 61),
-                array("d", bytes(8 * len(ids))),
-                (0, 0),
-                "solver",
-                "stop",
-                (SampledSpan(len(prompt), len(ids), (0, 0), "stop"),),
-            )  # fmt: skip
-        )
+        mask, numbers = array("b", [0] * len(prompt) + [1] * 61), array("d", bytes(8 * len(ids)))
+        stretch = SampledSpan(len(prompt), len(ids), (0, 0), "stop")
+        segments.append(Segment(array("i", ids), mask, numbers, (0, 0), "solver", "stop", (stretch,)))
         prompt += [*range(100)]  # the answer without its thoughts, and what the tool said
     began = time.process_time()
     save(Trajectory("solver", "p", Finish.SUBMITTED, record=Record(segments=tuple(segments))), path)
