@@ -31,7 +31,7 @@ FORMAT = 4
 """Raised when a field changes its meaning; 1 is a file without a number, 2 has arrays as lists, in 3 each segment holds
 all its ids."""
 MOST_IDS = 5_000_000
-"""Tokens of an episode, with those that several segments share: each takes 13 bytes of memory. 128 turns that each begin
+"""Tokens of an episode, with those that several segments share: each takes 13 bytes of memory. 128 turns that each have
 a segment of 32,768 have some four million."""
 
 
