@@ -65,11 +65,13 @@ def require_pool(folder: Path, written: bool = False) -> None:
 
 
 def take_folder(folder: Path) -> list[Path]:
-    """Make the folder. Returns the folders that were missing, the innermost first. Raises `CurriculumError` for one
-    that holds anything but a run."""
+    """Make the folder; a new one is closed to others, since it holds code that may be, and the answers. Returns the
+    folders that were missing, the innermost first. Raises `CurriculumError` for one that holds anything but a run."""
     try:
         missing = [place for place in (folder, *folder.parents) if not os.path.lexists(place)]
         make_folder(folder)
+        if missing:
+            folder.chmod(0o700)
         there = (folder / DATABASE).exists()
         foreign = "" if there else _foreign(folder)
     except OSError as error:

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Mapping
 
 from selfplay.sandbox.cgroups import ControlGroup
+from selfplay.sandbox.kill_detection import machine_kills
 from selfplay.sandbox.launching import Hello
 from selfplay.sandbox.live import GRACE_SECONDS, Link, LiveSandbox
 from selfplay.sandbox.protocol import Limits
@@ -36,12 +37,17 @@ class BubblewrapSandbox(LiveSandbox):
         self._process = os.pidfd_open(hello.pid)
 
     def _begins(self) -> None:
+        self._memory_kills = self._kills_for_memory()
         if self.group is not None:
-            self._memory_kills, self._limits_met = self.group.memory_kills(), self.group.limits_met()
+            self._limits_met = self.group.limits_met()
             self.group.forget_peak()
 
     def _killed_for_memory(self, ended: bool) -> bool:
-        return self.group is not None and self.group.memory_kills() > self._memory_kills
+        return self._kills_for_memory() > self._memory_kills
+
+    def _kills_for_memory(self) -> int:
+        """Without a group, of the whole machine: whether one was here cannot be told."""
+        return self.group.memory_kills() if self.group is not None else machine_kills()
 
     def _over_memory(self) -> bool:
         return self.group is not None and self.group.met_memory_limit(self._limits_met)

@@ -1,8 +1,10 @@
 """Handles processes that were killed in a living sandbox: by the kernel for lack of memory, from outside, or by
 neighbours inside. The result looks the same; only another run can tell."""
 
+import re
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from selfplay.sandbox.errors import Cause, SandboxLost
 from selfplay.sandbox.protocol import Backend, Completed, Limits, Sandbox, World
@@ -59,6 +61,17 @@ def undisturbed(done: Completed, program: str, limit: float) -> Completed:
     """Return `done`, the result of a program of ours that had `limit` seconds. Raises `ProgramKilled` if it was killed
     or got no core: neither says anything about what it looked at."""
     return unless_starved(unless_killed(done, program), program, limit)
+
+
+def machine_kills() -> int:
+    """How many processes the kernel has killed for want of memory since the machine was started, wherever they were.
+    Where a sandbox has no control group nothing else says so, and an idle program is never the one that it chooses. 0
+    where it is not told."""
+    try:
+        found = re.search(rb"^oom_kill (\d+)$", Path("/proc/vmstat").read_bytes(), re.MULTILINE)
+    except OSError:
+        return 0
+    return int(found[1]) if found else 0
 
 
 def refuse_want_of_memory(killed_for_memory: bool, over_memory: bool) -> None:

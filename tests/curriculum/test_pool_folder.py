@@ -68,3 +68,13 @@ def test_a_run_whose_folders_lie_too_deep_is_refused(tmp_path: Path) -> None:
 def _open(opened: Callable[[Path], AbstractContextManager[Any]], folder: Path) -> None:
     with opened(folder):
         pass
+
+
+def test_a_new_run_is_closed_to_others_and_an_opened_one_stays_open(tmp_path: Path) -> None:
+    """It holds code of a checkout that may be closed, the answers and what is hidden of the tests."""
+    with open_curriculum(tmp_path / "runs" / "one"):
+        assert (tmp_path / "runs" / "one").stat().st_mode & 0o777 == 0o700
+    (tmp_path / "runs" / "one").mkdir(exist_ok=True)
+    (tmp_path / "runs" / "one").chmod(0o755)
+    with open_curriculum(tmp_path / "runs" / "one"):
+        assert (tmp_path / "runs" / "one").stat().st_mode & 0o777 == 0o755

@@ -112,6 +112,8 @@ class Quarantine:
         command = [self.python, "-I", "-S", "-B", PROGRAM, what]
         done = believed_here(self.sandbox, lambda: self.sandbox.run(command, timeout=READ_SECONDS, stdin=stdin), 2)
         unless_starved(done, what, READ_SECONDS)
+        if done.was_killed and not done.over_memory:
+            raise ProgramKilled(f"what reads {self.shown} was killed")
         if done.exit_code == NO_PROCESS:
             raise ProgramKilled(f"no process could be started to read {self.shown}")
         if done.exit_code != 0 or done.timed_out:
