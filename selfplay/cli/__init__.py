@@ -4,6 +4,8 @@ import logging
 import re
 import sys
 import traceback
+from io import TextIOWrapper
+from typing import TextIO
 
 from selfplay.cli import curriculum, solve, evaluate, credit, bugs, export, logs, importing, show, report, trajectories  # noqa: F401  # isort: skip  (as --help shows them)
 from selfplay.cli import sft, learn, train, serve_env, model, image, machine  # noqa: F401  # isort: skip
@@ -22,6 +24,7 @@ def main() -> None:
     """Entry point: errors that a user can mend are printed with their hint and exit 2."""
     handle_interrupts()
     safe_path()
+    _tolerant(sys.stdout, sys.stderr)
     try:
         app()
     except Exception as error:
@@ -32,6 +35,13 @@ def main() -> None:
         logging.getLogger(__name__).info("where it came from", exc_info=error)
         print(f"selfplay: {told(_bounded(str(known)))}", file=sys.stderr)
         sys.exit(2)
+
+
+def _tolerant(*streams: TextIO) -> None:
+    """A terminal that is not of UTF-8 shows a mark for what it lacks: a stranger's names may hold any letter."""
+    for stream in streams:
+        if isinstance(stream, TextIOWrapper):  # not what stands in for one
+            stream.reconfigure(errors="replace")
 
 
 def _bounded(said: str) -> str:

@@ -1,5 +1,6 @@
 """What is printed in a pipe is whole: no cell is cut or folded at the width of a terminal that is not there."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +13,7 @@ from selfplay.commands.audit import AuditedBug, AuditedBugs
 from selfplay.commands.show import SeenRun
 from selfplay.oracle.leak_audit.audit import Audit, Finding
 from selfplay.report.tables import heading, safe
-from selfplay.repository.cache import why_unusable
+from selfplay.repository.cache import VARIABLE, why_unusable
 
 LONG = "a/very/long/path/" * 12
 
@@ -85,3 +86,15 @@ def test_what_libraries_log_is_not_shown() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
     assert "INFO selfplay.x: told" in done.stderr and "S3CRET" not in done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("encoding", ["latin-1", "ascii"])
+def test_a_name_that_the_terminal_has_no_letters_for_is_shown_with_marks(tmp_path: Path, encoding: str) -> None:
+    """Also what `printable` puts in the place of a control character is lacking there."""
+    (folder := tmp_path / "日本\x1b[31m").mkdir()
+    done = subprocess.run(
+        [sys.executable, "-m", "selfplay", "doctor", "--sandbox", "bubblewrap"], capture_output=True, timeout=60,
+        env={**os.environ, "PYTHONIOENCODING": encoding, VARIABLE: str(folder), "COLUMNS": "300"},
+    )  # fmt: skip
+    assert b"Traceback" not in done.stderr and b"/???[31m" in done.stdout, done.stdout + done.stderr
