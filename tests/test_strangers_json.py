@@ -20,8 +20,7 @@ OWN = {
     "selfplay/commands/result_folder.py",
     "selfplay/loop/config.py",
     "selfplay/train/identity.py",
-    # answers of a server of ours; of a model and of an endpoint, whose length and values are bounded before
-    "selfplay/agent/native_calls.py",
+    # answers of a server of ours; of an endpoint, whose length and values are bounded before
     "selfplay/environments/client.py",
     "selfplay/policies/completion.py",
     # a patch's settings: at most a million characters

@@ -43,10 +43,10 @@ def run(calibrated: Path, tmp_path: Path) -> Path:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("word", ["test_script.sh", "test_parser.py", "git', 'apply"])
+@pytest.mark.parametrize("word", ["test_script.sh", "git', 'apply"])
 def test_one_agent_killed_once_leaves_every_bug_valid(backend: Backend, run: Path, word: str) -> None:
-    """On the code before, the bugs shared the run of the original whose parser or checksums were lost, and all of them
-    were invalid for good."""
+    """On the code before, the bugs shared the run of the original that was lost, and all of them were invalid for
+    good."""
     killing = Killing(backend, running(word))
     found = list(revalidate(run, killing, workers=2))  # type: ignore[arg-type]
     assert killing.struck == 1 and len(found) == 4

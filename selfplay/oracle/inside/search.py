@@ -1,8 +1,6 @@
-"""Searches contents for what a bug removed: its lines, its shingles and its compiled functions.
+"""Searches contents for what a bug removed: its lines, its shingles, its compiled functions, a digest of the original.
 
-Part of the search inside the sandbox, after `bounds.py`, `shingles.py`, `unpack.py` and `decode.py`; `walk.py`, which
-follows, gives it every file.
-"""
+Part of the search inside the sandbox: `walk.py`, which follows, gives it every file."""
 
 import html
 import marshal
@@ -38,8 +36,6 @@ ROT13 = bytes.maketrans(
 WORD = frozenset(LETTERS + LETTERS.upper() + b"_0123456789")
 MARSHALLED = re.compile(rb"[\xe3c](?:.\0\0\0){3}", re.DOTALL)
 """The first bytes of code written by `marshal` alone: small numbers, which do not occur in text."""
-HEX, BASE64 = re.compile(rb"[0-9a-fA-F]{32}"), re.compile(rb"[A-Za-z0-9+/_-]{22}")
-"""What the shortest digest looks like."""
 MOST_MEMORY = 2 * 1024 * 1024 * 1024
 """Memory limit for marshalled data, in bytes: five bytes can make Python allocate billions of items."""
 ESCAPED = (b"\\t", b"\\n", b"\\r")
@@ -131,8 +127,8 @@ class Search:
             self.note(where, "compiled", 1.0)
         if not installed and len(data) <= MOST_TURNED:
             self.forms_of(where, kind, data)
-        if kind == "document" or not installed:
-            self.digests_of(where, data)
+        if (kind == "document" or not installed) and holds_digest(self.digests, data):
+            self.note(where, "digest", 1.0)
         if depth >= DEPTH:
             self.bounds.leave(where, "deeper than %d" % DEPTH)
             return
@@ -205,13 +201,6 @@ class Search:
         if any(form in data for form in self.turned):
             for text in (data[::-1], data.translate(ROT13)):
                 self.shingles_of(where, text, False)
-
-    def digests_of(self, where, data):
-        """Search for digests in what may be a list of them."""
-        if self.digests and (HEX.search(data) or BASE64.search(data)):
-            plain = data.lower()
-            if any(one in data or one in plain for one in self.digests):
-                self.note(where, "digest", 1.0)
 
     def compiled(self, where, data):
         """Whether compiled Python holds a removed function. A short function may belong to another program, so the path

@@ -34,7 +34,8 @@ INSTALLED_SHARE = 2 / 3
 """The share required in installed packages is higher because a copy of the project there is complete, and many packages
 share idioms (`return list(self.keys())`)."""
 PROGRAM = (
-    "bounds.py", "shingles.py", "carve.py", "unpack.py", "plainer.py", "base85.py", "decode.py", "search.py", "walk.py",
+    "bounds.py", "shingles.py", "carve.py", "unpack.py", "plainer.py", "base85.py", "decode.py", "digests.py",
+    "search.py", "walk.py",
 )  # fmt: skip
 NOTHING_TO_TELL = "nothing that the bug changed differs from what the broken tree still holds"
 

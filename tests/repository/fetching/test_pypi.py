@@ -145,5 +145,5 @@ def test_what_a_killed_download_left_is_swept(
         _, _, (mount,) = pypi.download(
             PypiSource("demo"), GitDir(tmp_path), downloads=tmp_path, releases=0, progress=lambda line: None
         )
-    assert [part.parent.name.startswith(owners.marked()) for part in parts] == [True]
+    assert [part.parent.parent.name.startswith(owners.marked()) for part in parts] == [True]
     assert {path.name for path in tmp_path.iterdir()} == {alive.name, "index", mount.source.name}
