@@ -27,7 +27,7 @@ MOST_PARSED = 5_000_000
 """Characters of changed files that are parsed in one try; the next try continues with the remaining functions."""
 WHOLE_SHARE = 0.5
 """How often a definition that can be removed whole is removed whole."""
-FURTHER_SHARE, MOST_NEAR = 0.6, 8
+FURTHER_SHARE, MOST_NEAR = 0.8, 8
 """How often another file is looked for that shares the behaviour, and how many of its functions are tried."""
 MOST_SHARE = 0.6
 """The largest share of a function's lines that one cut may take: the rest still does what its name says."""

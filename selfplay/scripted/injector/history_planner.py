@@ -19,7 +19,7 @@ PAIRS = 5
 """Past changes of a file examined in one try, per file the bug must touch."""
 MOST_REVERTS = 8
 """Hunks and groups of hunks of one past change that are tried."""
-FURTHER_SHARE, MOST_FURTHER = 0.7, 2
+FURTHER_SHARE, MOST_FURTHER = 0.9, 2
 """How often the other files of a commit are reverted too, and how many."""
 
 
