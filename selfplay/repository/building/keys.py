@@ -8,7 +8,7 @@ from pathlib import Path
 from selfplay.artifact.environment import pinned
 from selfplay.repository.building.build import BuildRequest
 
-ROOM_VERSION = 3
+ROOM_VERSION = 4
 """Raised when the content of built environments changes, so that older ones are not used."""
 
 PACKAGES_VERSIONS = {"javascript": 2, "go": 1}
