@@ -1,5 +1,6 @@
 """Hostile trajectories and hostile predictions."""
 
+import base64
 import json
 import random
 from collections.abc import Callable, Iterator
@@ -9,6 +10,8 @@ import zstandard
 from benchmarks.hostile.changes import folder, instead, pipe, sparse, written, zero
 from benchmarks.hostile.place import ESCAPE, MIB, TOLD, Case
 
+SIZES = {"ids": 4, "mask": 1, "logprobs": 4}
+"""Bytes of an item of each array of a segment."""
 HEAD = json.dumps({"format": 2, "role": "solver", "policy": "p", "finish": "submitted"})
 
 
@@ -37,6 +40,14 @@ def wide_window(dice: random.Random) -> bytes:
     return packer.compress((HEAD + "\n" + step()).encode() + dice.randbytes(MIB)) + packer.flush()
 
 
+def segments(count: int) -> list[str]:
+    """Lines of which each but the first begins as the one before and adds nothing: 330,000 ids each."""
+    arrays = {name: base64.b64encode(bytes(size * 330_000)).decode() for name, size in SIZES.items()}
+    rest = {"versions": [0, 0], "role": "solver", "finish": "stop", "stretches": []}
+    again = json.dumps({**dict.fromkeys(arrays, ""), **rest, "same": 330_000})
+    return [json.dumps({**arrays, **rest}), *[again] * (count - 1)]
+
+
 def episodes() -> Iterator[Case]:
     def told(name: str, data: Callable[[random.Random], bytes] | bytes) -> Case:
         return Case(f"an episode: {name}", written("", data, "trajectory"), ("show-episode",), ("export",))
@@ -49,6 +60,7 @@ def episodes() -> Iterator[Case]:
     yield told("300,000 steps", packed(lambda: [step()] * 300_000))
     beyond = json.dumps({"ids": [1 << 40], "mask": [1], "logprobs": [0.0]})
     yield told("numbers beyond arrays", packed(lambda: [beyond]))
+    yield told("16 million ids in 50 lines", packed(lambda: segments(50)))
     yield told("text for a number", HEAD.replace('"policy": "p"', '"policy": "p", "seconds": "x"').encode())
     yield told("a list for a message", (HEAD[:-1] + ', "record": {"conversations": [[[]]]}}').encode())
     yield told("noise", lambda dice: dice.randbytes(100_000))
@@ -63,6 +75,7 @@ def episodes() -> Iterator[Case]:
         "30 MB of text": lambda: [step(output="x" * 15_000_000)] * 2,
         "390,000 lists": lambda: [step('{"x": [' + "[]," * 390_000 + "0]}")],
         "19,000 steps": lambda: [step()] * 19_000,
+        "20 MB of text and five million ids": lambda: [step(output="x" * 10_000_000)] * 2 + segments(15),
         "escapes": lambda: [step(output=json.dumps(ESCAPE)[1:-1])],
     }.items():
         yield Case(f"an episode: {name}", written("", packed(lines), "trajectory"), (), (*TOLD, "episode-json"))
