@@ -1,5 +1,4 @@
-"""A server on this machine's loopback, for its own user, whose threads are bounded: any local user may open connections
-to it, and of others' it answers none."""
+"""A server on this machine's loopback whose threads are bounded: any local user may open connections to it."""
 
 import os
 import socket as sockets
@@ -34,13 +33,6 @@ class LocalServer(ThreadingHTTPServer):
         self._placed: set[socket] = set()
         super().__init__(*rest)
 
-    def verify_request(self, request: Any, client_address: Any) -> bool:
-        """Whether the other end is this user's, or root's, who may read everything anyway. What cannot be known is not
-        answered, and ends nothing."""
-        with suppress(OSError):
-            return _owner(client_address, request.getsockname()) in (os.geteuid(), 0)
-        return False
-
     def process_request(self, request: Any, client_address: Any) -> None:
         with self._lock:
             self._open.append(request)
@@ -73,6 +65,17 @@ class LocalServer(ThreadingHTTPServer):
     def shutdown_request(self, request: Any) -> None:
         self.admitted(request)
         super().shutdown_request(request)
+
+
+class OwnServer(LocalServer):
+    """One for this user alone, without a token that would say who asks."""
+
+    def verify_request(self, request: Any, client_address: Any) -> bool:
+        """Whether the other end is this user's, or root's, who may read everything anyway. What cannot be known is not
+        answered, and ends nothing."""
+        with suppress(OSError):
+            return _owner(client_address, request.getsockname()) in (os.geteuid(), 0)
+        return False
 
 
 def _owner(there: tuple[str, int], here: tuple[str, int]) -> int | None:

@@ -1,4 +1,4 @@
-"""Serves the page of a run, which may still be running, only on this machine's loopback.
+"""Serves the page of a run, which may still be running, only on this machine's loopback and to its own user.
 
 Only GET is answered, and only if the request names this server as its host: with DNS rebinding, another site's page
 would name its own host. The pool is read from a copy, and again only after its files changed; nothing in the run's
@@ -19,7 +19,7 @@ from selfplay.artifact.reading import existing_folder
 from selfplay.curriculum import read_pool
 from selfplay.curriculum.reading_bounds import confined_reading
 from selfplay.errors import SelfplayError
-from selfplay.local_server import LocalServer
+from selfplay.local_server import LocalServer, OwnServer
 from selfplay.report.html.bugs import bug_detail
 from selfplay.report.html.document import content_policy, document, script_json
 from selfplay.report.html.reading import Contents, read_contents
@@ -188,4 +188,4 @@ def open_server(folder: Path, port: int) -> LocalServer:
     """A server of the run's page, which `serve_forever` starts. Port 0: any that is free. Raises `OSError`."""
     followed = Followed(folder)
     followed.index()  # refuse a folder without a run now
-    return LocalServer((ADDRESS, port), partial(Page, followed))
+    return OwnServer((ADDRESS, port), partial(Page, followed))
