@@ -82,7 +82,7 @@ def grade_world(
     trust: bool = False,
 ) -> Grade:
     """Grade what an agent changed in `out`, the world that `selfplay world` wrote of the bug. Raises `PredictionError`
-    if that is none; what the agent left there in a state that cannot be read is not resolved."""
+    if that is none. Work that cannot be read is graded as not resolved."""
     tree = tree_in(out)
     try:
         made = handed_in(folder, tree, backend, trust=trust)
