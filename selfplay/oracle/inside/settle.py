@@ -33,20 +33,19 @@ def is_folder(path):
     return stat.S_ISDIR(os.lstat(path).st_mode)
 
 
-def renew(folder, name):
-    """Replace a file or a link by a copy of itself; what is neither, or cannot be read, stays."""
-    old = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)  # from here the names are short
+def renew(name, status, folder):
+    """Replace a file or a link in an open folder by a copy of itself; what is neither, or cannot be read, stays."""
     try:
-        status = os.lstat(name, dir_fd=old)
         if stat.S_ISLNK(status.st_mode):
-            os.symlink(os.readlink(name, dir_fd=old), NEW, dir_fd=old)
+            os.symlink(os.readlink(name, dir_fd=folder), NEW, dir_fd=folder)
         elif stat.S_ISREG(status.st_mode):
-            copy(name, status, old)
+            copy(name, status, folder)
         else:
             return
-        os.rename(NEW, name, src_dir_fd=old, dst_dir_fd=old)
-    finally:
-        os.close(old)
+        os.rename(NEW, name, src_dir_fd=folder, dst_dir_fd=folder)
+    except OSError as error:
+        if error.errno not in (errno.EACCES, errno.EPERM):
+            raise
 
 
 def copy(name, status, folder):
@@ -84,17 +83,16 @@ def has_room(top):
 
 def settle(top, seconds):
     renewing, every = has_room(top), list(folders(top))
-    for folder in every:
-        for name in sorted(os.listdir(folder)):
-            if is_folder(os.path.join(folder, name)):
+    for path in every:
+        folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY)  # names below it are short
+        for name in sorted(map(os.fsencode, os.listdir(folder))):
+            status = os.lstat(name, dir_fd=folder)
+            if stat.S_ISDIR(status.st_mode):
                 continue
             if renewing:
-                try:
-                    renew(folder, name)
-                except OSError as error:
-                    if error.errno not in (errno.EACCES, errno.EPERM):
-                        raise
-            date(os.path.join(folder, name), seconds, always=renewing)
+                renew(name, status, folder)
+            date(os.path.join(path, name), seconds, always=renewing)
+        os.close(folder)
     for folder in reversed(every) if renewing else ():
         if folder != top:
             renew_folder(folder)
