@@ -8,10 +8,11 @@ second worker slows the core it shares. What the bare runs take is subtracted fr
 the summary: user and system time of this process and of all it started: survey, looks, failed tries, clean runs,
 repeats, parsers, sandboxes.
 
-The floor of a bug in one file is three suite runs: with the bug, with the bug and the weakening, with the bug again
-(determinism); the two runs of the original are shared. To these come the injector's looks, at least one at the tests
-that run the changed lines, each with the start of pytest and the collection of their files; and the survey, one traced
-run for all bugs. So small suites are bounded by starting pytest, large ones by the three runs.
+The floor of a bug in one file is two suite runs and a part: with the bug, with the bug and the weakening, and the test
+files that the weakening touches with the bug again (determinism); the two runs of the original are shared. To these
+come the injector's looks, at least one at the tests that run the changed lines, each with the start of pytest and the
+collection of their files; and the survey, one traced run for all bugs. So small suites are bounded by starting pytest,
+large ones by the runs.
 """
 
 import statistics
@@ -36,7 +37,7 @@ BARE_RUNS = 3
 MOST_RUNS, LEAST_VALID, LEAST_LINES = 6, 75, 8
 FLOOR = (
     "A suite run is the core seconds of a bare, warm run of the project's own suite, in this very benchmark. "
-    "The floor is 3 runs (bug, bug weakened, bug repeated) and one look of the injector at a part of the tests. "
+    "The floor is 2 runs (bug, bug weakened), a part of one (bug repeated) and the injector's look at some tests. "
     "Above it: more looks, the survey and two clean runs shared by all bugs, pytest's start in each, the sandboxes."
 )
 

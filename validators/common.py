@@ -32,7 +32,11 @@ def variant(bench: Workbench, *diffs: str, repeat: int = 0) -> TestRun:
 
     Not in the paper: without this limit a bug that makes the suite hang would cost the whole time limit in every check.
     """
-    return bench.run(diffs, repeat=repeat, time_limit=10 * bench.run().seconds + 10)
+    return bench.run(diffs, repeat=repeat, time_limit=variant_seconds(bench))
+
+
+def variant_seconds(bench: Workbench) -> float:
+    return 10 * bench.run().seconds + 10
 
 
 def unusable(run: TestRun, where: str) -> str:

@@ -4,6 +4,9 @@ An artifact is rejected when an earlier check passed only because of such tests:
 runs without them; only where tests seem lost or failing is a further run made. The paper names randomly failing tests
 as an exploit.
 
+The second look at the buggy tree is seldom a whole run: where the weakening leaves a test file alone, its own run was
+one already (`partial_runs.py`).
+
 With two runs, a test that fails half of the time is found only half of the time. So once any test varies, both trees
 are run again until the next run is unlikely to show a further one; what then is still missed would fail a right repair
 by chance. A suite for which `MOST_ROUNDS` are not enough is refused. Most suites are stable and do not pay for that.
@@ -18,10 +21,13 @@ from selfplay.artifact import Artifact, Verdict
 from selfplay.formatting import count
 from selfplay.validators import bug, inverse_mutation, test_script, weakening
 from selfplay.validators.common import MOST_ROUNDS, fails, few, odd_runs, passes, unusable, variant
+from selfplay.validators.partial_runs import buggy_again
 from selfplay.validators.thresholds import Thresholds
 from selfplay.workbench import TestRun, Workbench
 
 NAME = "determinism"
+FEWEST = 2
+"""Runs of each tree with which two looks at each test will do."""
 LIKELY = 0.1
 """The chance that the next run shows a further test that varies, below which no more runs are made."""
 MOST_FLAKY = 10
@@ -85,5 +91,9 @@ def _most(bench: Workbench) -> int:
 
 def _runs(bench: Workbench, times: int) -> tuple[tuple[list[TestRun], str], ...]:
     originals = [bench.run(repeat=index) for index in range(times)]
-    buggy = [variant(bench, bench.artifact.bug_inject, repeat=index) for index in range(times)]
+    buggy = [variant(bench, bench.artifact.bug_inject)]
+    if times == FEWEST:
+        buggy.append(buggy_again(bench))
+    else:
+        buggy += [variant(bench, bench.artifact.bug_inject, repeat=index) for index in range(1, times)]
     return (originals, "on the original"), (buggy, "under the bug")

@@ -1,9 +1,12 @@
 """Runs an artifact's oracle tests on variants of the original, with a cache and counted runs."""
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 
 from selfplay.artifact import Artifact
+from selfplay.repository.suites.narrowed import narrowed
+from selfplay.repository.suites.pytest_suite import PARSER
 from selfplay.sandbox import Backend, Limits, World
 from selfplay.workbench.applying import DoesNotApply, apply_diffs, missing_files
 from selfplay.workbench.cache import RunCache
@@ -41,6 +44,16 @@ class Workbench:
         """A workbench with the same runs and the same counter, as if `tests` did not exist."""
         other = copy.copy(self)
         other._left_out = self._left_out | tests
+        return other
+
+    def of_files(self, files: Collection[str]) -> "Workbench | None":
+        """A workbench with the same counter that runs only these test files; None unless script and parser are ours
+        and name each of them."""
+        script = narrowed(self.artifact.test_script, files) if self.artifact.test_parser == PARSER else None
+        if script is None:
+            return None
+        other = copy.copy(self)
+        other.artifact = replace(self.artifact, test_script=script)
         return other
 
     def run(

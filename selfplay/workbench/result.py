@@ -57,7 +57,8 @@ class Inspection:
 
 @dataclass
 class Meter:
-    """What a workbench has spent: suite runs (without cached ones), and their wall and processor seconds."""
+    """What a workbench has spent: runs of the suite or a part of it (without cached ones), and their wall and processor
+    seconds."""
 
     runs: int = 0
     seconds: float = 0.0

@@ -1,6 +1,7 @@
 """Ids that vary are left out of both sets; the rest of the artifact stands or falls without them."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from copy import copy
 from dataclasses import replace
 from random import Random
 from statistics import mean
@@ -15,6 +16,7 @@ from selfplay.validators.common import odd_runs
 from selfplay.validators.determinism import LIKELY, OUTCOME_CHECKS, chance_of_another, flaky_tests
 from selfplay.workbench import TestRun
 
+WEAKENING = hand_made.diff(hand_made.original("python"), lambda root: (root / "weakened.py").write_text("\n"))
 # hundredths of a second since boot: no two runs of one test session share one
 NOW = "read up _ </proc/uptime; now=${up/./}; "
 
@@ -26,19 +28,34 @@ def ran(*passed: str) -> TestRun:
 class Drawn:
     """A workbench whose tests pass at times, as drawn; a run is the same when it is asked for again."""
 
-    artifact = SimpleNamespace(bug_inject="bug")
+    artifact = SimpleNamespace(bug_inject="bug", test_weaken=None)
 
     def __init__(self, seed: int, tests: int, passing: float) -> None:
-        self.random, self.tests, self.passing = Random(seed), tests, passing
+        self.random, self.passing = Random(seed), passing
+        self.tests = [f"{'weakened' if number % 3 == 0 else 'other'}.py::{number}" for number in range(tests)]
         self.runs: dict[object, TestRun] = {}
         self.steady: dict[tuple[str, ...], dict[str, str]] = {}
 
     def run(self, diffs: Iterable[str] = (), repeat: int = 0, time_limit: float = 0) -> TestRun:
         key = (tuple(diffs), repeat)
         if key not in self.runs:
-            drawn = ran(*(str(test) for test in range(self.tests) if self.random.random() < self.passing))
+            drawn = ran(*(test for test in self.tests if self.random.random() < self.passing))
             self.runs[key] = TestRun({**drawn.outcomes, **self.steady.get(key[0], {})})
         return self.runs[key]
+
+    def of_files(self, files: Collection[str]) -> "Drawn | None":
+        return None
+
+
+class Parted(Drawn):
+    """One whose script is ours, and of which a third of the tests are in the file that is weakened."""
+
+    artifact = SimpleNamespace(bug_inject="bug", test_weaken=WEAKENING, diffs=("bug", WEAKENING))
+
+    def of_files(self, files: Collection[str]) -> Drawn:
+        part = copy(self)
+        part.runs, part.tests = {}, [test for test in self.tests if test.partition("::")[0] in files]
+        return part
 
 
 @pytest.mark.slow
@@ -150,13 +167,14 @@ def test_the_chance_of_another_flaky_test():
     assert chance_of_another(trees) == 2 / 6
 
 
+@pytest.mark.parametrize("drawn", [Drawn, Parted])
 @pytest.mark.parametrize(("tests", "passing"), [(1, 0.9), (3, 0.7), (10, 0.7), (10, 0.9), (10, 0.98), (100, 0.999)])
-def test_a_right_repair_rarely_fails_by_chance(tests: int, passing: float):
+def test_a_right_repair_rarely_fails_by_chance(tests: int, passing: float, drawn: type[Drawn]):
     """Suites whose tests pass at times, drawn 200 times. Where tests were seen to vary and the others were kept, a
     right repair passes them four times of five at least."""
     passes = []
     for seed in range(200):
-        flaky, another = flaky_tests(Drawn(seed, tests, passing), 2)
+        flaky, another = flaky_tests(drawn(seed, tests, passing), 2)
         if flaky and another <= LIKELY:
             passes.append(passing ** (tests - len(flaky)))
     assert passes
