@@ -54,7 +54,7 @@ def every_core() -> Cluster:
 def _there(address: str) -> None:
     """Join the cluster at this address. Checked first, since Ray waits minutes for a missing one."""
     host, _, port = address.removeprefix("ray://").rpartition(":")
-    if host and port.isdigit():
+    if host and port.isdecimal():
         socket.create_connection((host.strip("[]"), int(port)), timeout=CONNECT_SECONDS).close()
     _init(address)
 

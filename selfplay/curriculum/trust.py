@@ -154,7 +154,7 @@ def is_own(folder: Path) -> bool:
 def times() -> int:
     """The user's factor, at least 1, on the bounds for shared runs."""
     said = os.environ.get(MEMORY, "")
-    return max(1, int(said) // BASE_MIB) if said.isdigit() and len(said) < 9 else 1
+    return max(1, int(said) // BASE_MIB) if said.isdecimal() and len(said) < 9 else 1
 
 
 def seal(data: bytes | memoryview) -> str:

@@ -49,7 +49,7 @@ def unshare() -> None:
 
 def others() -> list[str]:
     """The places of file systems that may be written, besides its own."""
-    with open("/proc/self/mountinfo", errors="surrogateescape") as lines:
+    with open("/proc/self/mountinfo", errors="surrogateescape", newline="\n") as lines:
         fields = [line.split(" ") for line in lines]
     places = [field[4] for field in fields if "rw" in field[5].split(",")]
     return [place for place in places if not any((place + "/").startswith(own + "/") for own in WRITABLE)]

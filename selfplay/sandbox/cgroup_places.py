@@ -7,6 +7,7 @@ import signal
 import time
 from pathlib import Path
 
+from selfplay.sandbox.kernel_text import kernel_text, mount_table
 from selfplay.sandbox.owners import left_in
 
 CONTROLLERS = ("memory", "pids", "cpu")
@@ -32,14 +33,11 @@ def remove(folder: Path) -> None:
 def mounts() -> dict[str, tuple[Path, str]]:
     """Controller -> (mount point, the group that it shows as its root); v2 under the empty name."""
     found = {}
-    for line in Path("/proc/self/mountinfo").read_text().splitlines():
-        before, after = line.split(" - ", 1)
-        root, place = before.split()[3:5]
-        kind, _, options = after.split()[:3]
-        if kind == "cgroup2":
-            found[""] = (Path(place), root)
-        elif kind == "cgroup":
-            found |= {option: (Path(place), root) for option in options.split(",") if option in CONTROLLERS}
+    for one in mount_table():
+        if one.kind == "cgroup2":
+            found[""] = (Path(one.place), one.root)
+        elif one.kind == "cgroup":
+            found |= {option: (Path(one.place), one.root) for option in one.options if option in CONTROLLERS}
     return found
 
 
@@ -89,7 +87,7 @@ def enable(folder: Path, needed: str) -> None:
     are optional."""
     control = folder / "cgroup.subtree_control"
     for controller in CONTROLLERS:
-        if controller in control.read_text().split():
+        if controller in kernel_text(control).split():
             continue
         try:
             control.write_text(f"+{controller}")
@@ -112,6 +110,6 @@ def sweep(base: Path) -> None:
 def kill(group: Path) -> None:
     """Kill a group's processes. They die with their supervisor too, but not at once; this saves the next supervisor a
     wait."""
-    for pid in (group / "cgroup.procs").read_text().split():
+    for pid in kernel_text(group / "cgroup.procs").split():
         with contextlib.suppress(ProcessLookupError):
             os.kill(int(pid), signal.SIGKILL)

@@ -16,6 +16,7 @@ from pathlib import Path
 from selfplay.errors import in_words
 from selfplay.sandbox.cgroup_places import AGENTS, CONTROLLERS, enable, make_agents, mounts, remove, usable
 from selfplay.sandbox.errors import MachineError
+from selfplay.sandbox.kernel_text import kernel_lines, kernel_text
 from selfplay.sandbox.owners import marked
 from selfplay.sandbox.protocol import MIB, Limits
 
@@ -97,7 +98,7 @@ class Cgroups:
         for controller, files in self.settings(limits).items():
             folder = next(path for path in group.folders if path.parent == self.folders[controller])
             for file, value in files.items():
-                found = (folder / file).read_text().strip() if (folder / file).exists() else value
+                found = kernel_text(folder / file).strip() if (folder / file).exists() else value
                 if found != value:
                     return f"{file} is {found}, not {value}"
         return ""
@@ -118,7 +119,7 @@ class ControlGroup:
 
     def holds(self, pid: int) -> bool:
         """Whether the process is in any of the group's folders."""
-        return any(str(pid) in (folder / "cgroup.procs").read_text().split() for folder in self.folders)
+        return any(str(pid) in kernel_text(folder / "cgroup.procs").split() for folder in self.folders)
 
     def memory_kills(self) -> int:
         """How often the kernel has killed a process of the group for want of memory, its own or the machine's; 0 if it
@@ -199,7 +200,7 @@ def write(path: Path, value: str) -> None:
 
 def find() -> Cgroups | None:
     """The groups that this process may create; None if it may not limit memory. Removes what dead supervisors left."""
-    memberships = [line.split(":", 2) for line in Path("/proc/self/cgroup").read_text().splitlines()]
+    memberships = [line.split(":", 2) for line in kernel_lines("/proc/self/cgroup")]
     own = {controller: path for _, names, path in memberships for controller in names.split(",")}
     mounted = mounts()
     name = f"{marked()}{next(INSTANCES)}"
@@ -214,5 +215,5 @@ def find() -> Cgroups | None:
     unified = usable(mounted[""], own[""], name, controller="memory") if "" in own and "" in mounted else None
     if unified is None:
         return None
-    offered = (unified / "cgroup.controllers").read_text().split()
+    offered = kernel_text(unified / "cgroup.controllers").split()
     return Cgroups(2, {controller: unified for controller in CONTROLLERS if controller in offered})

@@ -7,13 +7,13 @@ tmpfs of `Limits.disk_bytes`.
 
 import itertools
 import os
-import re
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from selfplay.sandbox import messages
 from selfplay.sandbox.errors import WorldRefused
+from selfplay.sandbox.kernel_text import mount_table
 from selfplay.sandbox.launcher import AGENT_FD, FIXED, SECCOMP_FD, SHELF
 from selfplay.sandbox.programs import Programs, python_folders
 from selfplay.sandbox.protocol import SYSTEM_PATH, WORKDIR, Limits, World
@@ -180,8 +180,7 @@ def mounted_below(folder: str) -> tuple[str, ...]:
 
 def mount_points() -> list[str]:
     """Where something is mounted on this machine now, in order."""
-    lines = os.fsdecode(Path("/proc/self/mountinfo").read_bytes()).splitlines()
-    return sorted({re.sub(r"\\(\d{3})", lambda found: chr(int(found[1], 8)), line.split(" ")[4]) for line in lines})
+    return sorted({one.place for one in mount_table()})
 
 
 def writable() -> list[str]:

@@ -11,6 +11,7 @@ from typing import Any
 import psutil
 
 from selfplay.sandbox.errors import MachineError
+from selfplay.sandbox.kernel_text import kernel_text
 from selfplay.sandbox.protocol import MIB, Limits
 
 SHARE = 0.9
@@ -65,7 +66,7 @@ def check(limits: Limits) -> None:
     the machine takes as long as a command."""
     most = {
         "memory_bytes": memory_bytes(),
-        "processes": int(Path("/proc/sys/kernel/pid_max").read_text()),
+        "processes": int(kernel_text("/proc/sys/kernel/pid_max")),
         "cpus": os.cpu_count() or 1,
     }
     for name, value in most.items():
@@ -105,9 +106,9 @@ def cgroup_version() -> str:
 def memory_ceilings() -> list[int]:
     """The memory limits of this process's control group and of those around it, as seen from inside."""
     found = []
-    for folder in own_groups(Path("/proc/self/cgroup").read_text(), Path("/sys/fs/cgroup")):
+    for folder in own_groups(kernel_text("/proc/self/cgroup"), Path("/sys/fs/cgroup")):
         for path in (folder / "memory.max", folder / "memory.limit_in_bytes"):
-            if path.exists() and (text := path.read_text().strip()).isdigit():
+            if path.exists() and (text := kernel_text(path).strip()).isdecimal():
                 found.append(max(int(text), MIB))
     return found
 
@@ -116,7 +117,7 @@ def own_groups(listed: str, root: Path) -> list[Path]:
     """The folders of the groups that count a process's memory, the outermost first. `listed`: its `/proc/PID/cgroup`;
     `root`: where they are mounted."""
     found = []
-    for line in listed.splitlines():
+    for line in filter(None, listed.split("\n")):
         number, controllers, path = line.split(":", 2)
         if number == "0" or "memory" in controllers.split(","):
             base = root if number == "0" else root / "memory"

@@ -4,6 +4,8 @@ import contextlib
 import os
 from pathlib import Path
 
+from selfplay.sandbox.kernel_text import kernel_text
+
 
 def namespace_remedy() -> str:
     """Advice if namespaces cannot be made, based on this machine's settings."""
@@ -18,7 +20,7 @@ def namespace_remedy() -> str:
     for name, (bad, command) in settings.items():
         path = Path("/proc/sys", *name.split("."))
         with contextlib.suppress(OSError):
-            if path.read_text().strip() == bad:
+            if kernel_text(path).strip() == bad:
                 return f"User namespaces are switched off. As root: {command}."
     if any(Path(mark).exists() for mark in ("/.dockerenv", "/run/.containerenv")):
         return (

@@ -6,29 +6,32 @@ No later process gets the same name, so the next supervisor finds what a killed 
 import contextlib
 import functools
 import os
+import re
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from selfplay import subprocesses
+from selfplay.sandbox.kernel_text import kernel_text
 
 PREFIX = "selfplay-"
 AT_ONCE = 500
+_PID = re.compile("[0-9]{1,10}")
 
 
 @functools.cache
 def namespace() -> str:
     """The pid namespace of this process: in another namespace, the same number is another process. With a name of this
     machine since it was started: several may share a folder, and on all of them the first namespace has one number."""
-    booted = Path("/proc/sys/kernel/random/boot_id").read_text()[:8]
+    booted = kernel_text("/proc/sys/kernel/random/boot_id")[:8]
     return Path("/proc/self/ns/pid").readlink().name.strip("pid:[]") + booted
 
 
 def identity(pid: int) -> str:
     """A process's pid and start time, which are unique together; the start time is 0 if the process is gone."""
     try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        fields = kernel_text(f"/proc/{pid}/stat").rpartition(")")[2].split()
     except OSError:
         return f"{pid}-0"
     return f"{pid}-{fields[19]}"
@@ -37,7 +40,7 @@ def identity(pid: int) -> str:
 def dead(owner: str) -> bool:
     """Whether the process with this identity is dead."""
     pid = owner.partition("-")[0]
-    return not pid.isdigit() or identity(int(pid)) != owner
+    return not _PID.fullmatch(pid) or identity(int(pid)) != owner
 
 
 def marked() -> str:

@@ -7,15 +7,15 @@ its disk is full. Checked beforehand, the limit itself can be named.
 import os
 import resource
 from dataclasses import dataclass
-from pathlib import Path
 
 from selfplay.sandbox.errors import IsolationUnavailable
 from selfplay.sandbox.hibernation import OPEN_FILES
+from selfplay.sandbox.kernel_text import kernel_text
 from selfplay.sandbox.protocol import Limits
 
 MOST_OWN = 1 << 16
 SHARE, LEAST = 4, 1024
-FILES = int(Path("/proc/sys/fs/file-max").read_text())
+FILES = int(kernel_text("/proc/sys/fs/file-max"))
 """Files that all processes of this machine together may have open."""
 
 
@@ -57,7 +57,7 @@ def crashes(pattern: str | None = None) -> str:
     nothing is written; a handler, a program of its root's, is started all the same. `pattern`: the kernel's, if not
     read."""
     _, hard = resource.getrlimit(resource.RLIMIT_CORE)
-    pattern = Path("/proc/sys/kernel/core_pattern").read_text() if pattern is None else pattern
+    pattern = kernel_text("/proc/sys/kernel/core_pattern") if pattern is None else pattern
     if os.geteuid() == 0 or hard != 0 or not pattern.startswith("|"):
         return "nothing is written, and no handler of the host's is started"
     return "the host's handler is started: the hard limit of core dumps is 0 (`ulimit -H -c 1`, as root, before)"

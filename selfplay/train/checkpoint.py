@@ -138,7 +138,7 @@ def checkpoints(folder: Path) -> list[Path]:
 
 
 def _plain(number: str) -> bool:
-    return number.isascii() and number.isdigit() and len(number) < 10 and str(int(number)) == number
+    return number.isascii() and number.isdecimal() and len(number) < 10 and str(int(number)) == number
 
 
 def _state(trainer: Trainer) -> dict[str, Any]:

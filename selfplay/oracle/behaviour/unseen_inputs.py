@@ -152,7 +152,7 @@ class Novel:
         return known
 
     def _word(self, word: str) -> str:
-        if word.isdigit():
+        if word.isdecimal():
             return str(self._number(int(word[:6])))
         for longer in (0, 0, 0, 0, 1, 2, 4, 8):
             length = max(_LEAST_WORD, min(len(word), 9)) + longer

@@ -140,7 +140,7 @@ def _tags(store: GitDir, source: GitDir) -> list[str]:
         listed = store.run("ls-remote", "--tags", source.path.as_uri(), settings={"protocol.file.allow": "always"})
     except GitError:
         return []
-    return os.fsdecode(listed).splitlines()
+    return [line for line in os.fsdecode(listed).split("\n") if line]
 
 
 def remove(folder: Path) -> None:

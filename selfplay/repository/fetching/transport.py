@@ -108,7 +108,7 @@ def listed(store: GitDir, url: str, *what: str, access: Access = AS_THE_USER) ->
         settings={**access.settings, **_straight(url)},
         bounds=ASKING,
     )
-    return tuple(os.fsdecode(out).splitlines())
+    return tuple(line for line in os.fsdecode(out).split("\n") if line)
 
 
 def _straight(url: str) -> dict[str, str]:

@@ -41,7 +41,7 @@ def _listed(store: GitDir, treeish: str) -> tuple[TreeEntry, ...]:
             head, _, path = record.partition(b"\t")
             mode, _, oid, size = head.decode().split()
             found.append(TreeEntry(mode, oid, os.fsdecode(path)))
-            total += int(size) if size.isdigit() else 0
+            total += int(size) if size.isdecimal() else 0
     if total > MAX_TREE_BYTES:
         raise too_large(total)
     _check_names([entry.path for entry in found])

@@ -207,7 +207,8 @@ class DockerBackend:
         mine = {"label": [f"{LABEL_HOST}={host_identity()}"]}
         with translated():
             found = self.engine.api.containers(all=True, filters=mine)
-        orphans = tuple(entry["Id"] for entry in found if owners.dead(entry["Labels"][LABEL_SUPERVISOR]))
+        owned = [(entry["Id"], entry["Labels"].get(LABEL_SUPERVISOR)) for entry in found]
+        orphans = tuple(id for id, owner in owned if owner and owners.dead(owner))
         for id in orphans:
             self.remove(id)
         return orphans

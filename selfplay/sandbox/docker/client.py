@@ -128,7 +128,7 @@ def innermost(error: BaseException) -> str:
 
 
 def numbers(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in version.split(".") if part.isdigit())
+    return tuple(int(part) for part in version.split(".") if part.isdecimal())
 
 
 def text(version: tuple[int, ...]) -> str:

@@ -3,8 +3,8 @@ a crash left behind."""
 
 import functools
 import os
-from pathlib import Path
 
+from selfplay.sandbox.kernel_text import kernel_text
 from selfplay.sandbox.owners import identity, namespace
 
 LABEL_HOST, LABEL_SUPERVISOR = "selfplay.host", "selfplay.supervisor"
@@ -13,7 +13,7 @@ LABEL_HOST, LABEL_SUPERVISOR = "selfplay.host", "selfplay.supervisor"
 @functools.cache
 def host_identity() -> str:
     """This machine since its boot, and the pid namespace."""
-    boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    boot = kernel_text("/proc/sys/kernel/random/boot_id").strip()
     return f"{boot}-{namespace()}"
 
 

@@ -5,9 +5,9 @@ if it may (as root, on the engine's machine). Under v2 the buffers are part of t
 """
 
 import contextlib
-from pathlib import Path
 
 from selfplay.sandbox.cgroup_places import mounts
+from selfplay.sandbox.kernel_text import kernel_lines, kernel_text
 
 FILE = "memory.kmem.tcp.limit_in_bytes"
 
@@ -15,11 +15,11 @@ FILE = "memory.kmem.tcp.limit_in_bytes"
 def limit(id: str, pid: int, most: int) -> bool:
     """Limit the sockets of the container `id`, whose first process is `pid`; returns whether the limit holds."""
     with contextlib.suppress(OSError):
-        for line in Path(f"/proc/{pid}/cgroup").read_text().splitlines():
+        for line in kernel_lines(f"/proc/{pid}/cgroup"):
             _, names, path = line.split(":", 2)
             if "memory" in names.split(",") and id in path:  # else the pid is of another namespace
                 place, root = mounts()["memory"]
                 file = place / path.removeprefix(root.rstrip("/")).lstrip("/") / FILE
                 file.write_text(str(most))
-                return int(file.read_text()) == most
+                return int(kernel_text(file)) == most
     return False

@@ -71,7 +71,7 @@ def _of(source: Source, node: Node) -> Iterator[Edit]:
             yield Edit(
                 node.start_byte, node.end_byte, "false" if node.type == "true" else "true", _constant(source, node)
             )
-        case "number" | "int_literal" if (said := source.said(node)).isdigit():
+        case "number" | "int_literal" if (said := source.said(node)).isdecimal():
             yield Edit(node.start_byte, node.end_byte, str(int(said) + 1), _constant(source, node))
         case "call_expression":
             yield from _call(source, node)
