@@ -1,13 +1,27 @@
-"""`python -m selfplay`: the command without its script.
+"""The command's entry: `selfplay`, and `python -m selfplay` without its script.
 
-Python puts the current folder first in the path then, and it may be a stranger's checkout, with modules named as ours.
+Modules load for a tenth of a second, and Ctrl-C says no more then than later.
 """
 
 import sys
 
-if not sys.flags.safe_path:
-    del sys.path[0]
+INTERRUPTED = 130
 
-from selfplay.cli import main
 
-main()
+def main() -> None:
+    """Load the command and run it."""
+    try:
+        from selfplay.cli import main as command
+
+        command()
+    except KeyboardInterrupt:
+        print("selfplay: interrupted", file=sys.stderr)
+        sys.exit(INTERRUPTED)
+
+
+if __name__ == "__main__":
+    # Python puts the current folder first in the path here, and it may be a stranger's checkout, with modules named as
+    # ours.
+    if not sys.flags.safe_path:
+        del sys.path[0]
+    main()

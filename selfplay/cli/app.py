@@ -13,10 +13,10 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from selfplay.__main__ import INTERRUPTED
 from selfplay.plain_text import told
 from selfplay.version import VERSION
 
-INTERRUPTED = 130
 SOON = 0.01
 """Seconds until an interrupt that was swallowed comes again."""
 

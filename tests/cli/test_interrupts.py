@@ -116,3 +116,24 @@ def test_other_errors_where_nothing_can_be_raised_are_told() -> None:
     command = [sys.executable, "-c", BEGIN + textwrap.dedent(program)]
     ended = subprocess.run(command, stderr=subprocess.PIPE, text=True, check=True)
     assert "ValueError: told" in ended.stderr
+
+
+LOADING = """
+import sys
+
+class Interrupting:
+    def find_spec(self, name, path=None, target=None):
+        if name == wanted:
+            raise KeyboardInterrupt
+
+sys.meta_path.insert(0, Interrupting())
+wanted, sys.argv = sys.argv[1], ["selfplay", "--help"]
+from selfplay.__main__ import main
+main()
+"""
+
+
+@pytest.mark.parametrize("module", ["typer", "selfplay.cli.machine", "selfplay.plain_text"])
+def test_ctrl_c_while_modules_load_is_told_in_one_line(module: str) -> None:
+    done = subprocess.run([sys.executable, "-c", LOADING, module], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (130, "selfplay: interrupted\n")
