@@ -2,9 +2,9 @@
 
 As root, files on disk belong to one uid (`identity`), and each live sandbox also has its own uid (`Slots`), which
 appears to own those files inside: so no sandbox can use up what the kernel counts per user. If the kernel or a file
-system cannot map owners so, and for an ordinary user, all sandboxes share one uid. Pid namespaces keep sandboxes from
-seeing or signalling each other in any case, and since Linux 5.14 processes are counted per user *namespace* (the probe
-checks it).
+system cannot map owners so, and for an ordinary user without an engine, all sandboxes share one uid. Pid namespaces
+keep sandboxes from seeing or signalling each other in any case, and since Linux 5.14 processes are counted per user
+*namespace* (the probe checks it).
 """
 
 import functools

@@ -5,12 +5,14 @@ import os
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from selfplay.sandbox import Mount, World
 from selfplay.sandbox.bubblewrap import BubblewrapBackend
-from selfplay.sandbox.identity import FIRST_SLOT, SLOTS, Slots
+from selfplay.sandbox.docker.users import Users
+from selfplay.sandbox.identity import FIRST_SLOT, SLOTS, Identity, Slots
 
 from .attacks import SMALL
 
@@ -98,6 +100,19 @@ def test_where_files_cannot_be_shown_so_all_share_one_uid_and_that_is_said(
             done = sandbox.run("echo more >> file; cat file /env/private", timeout=10)
             assert done.text == "tree/file\nmore\nenvironment/private\n"
         assert backend.enforcement()["users"] == "one uid for all sandboxes"
+
+
+def test_containers_of_an_ordinary_user_have_uids_of_their_own() -> None:
+    """Their user's own processes, and each other, lose nothing that is counted for a uid. An engine that gives
+    containers other uids than asked for may lack these."""
+    common = Identity(1000, 1000, drop=False)
+    users = Users(SimpleNamespace(remaps_users=False), common)  # type: ignore[arg-type]
+    taken = {users.take(World()) for _ in range(3)}
+    assert len(taken) == 3 and min(taken) >= FIRST_SLOT
+    for uid in taken:
+        users.give_back(uid)
+    shared = Users(SimpleNamespace(remaps_users=True), common)  # type: ignore[arg-type]
+    assert shared.take(World()) == 1000 and not shared.apart
 
 
 def test_more_live_sandboxes_than_uids_share_the_common_one() -> None:

@@ -13,18 +13,20 @@ import resource
 from collections.abc import Iterator
 from typing import Any
 
-from selfplay.sandbox import agent, seccomp
+from selfplay.sandbox import agent, seccomp, system_calls
 from selfplay.sandbox.docker.allowed_calls import ALLOWED, DEFAULT_PERSONALITIES
 from selfplay.sandbox.launcher import NO_CORE
 from selfplay.sandbox.seccomp import ArgumentRule
 
 ARCHITECTURES = {"x86_64": ["SCMP_ARCH_X86_64", "SCMP_ARCH_X32"], "aarch64": ["SCMP_ARCH_AARCH64"]}
 """x32 calls are judged by name like the others; those of 32-bit machines kill the process."""
-INSIDE_ALONE = ("ioprio_set", "prctl", "prlimit64", "sched_setattr", "setpriority", *seccomp.SCHEDULING)
+INSIDE_ALONE = ("ioprio_set", "prctl", "sched_setattr", "setpriority", *seccomp.SCHEDULING)
 """Calls that only the filter inside inspects."""
-BITS, WHOLE = 32, 0xFFFFFFFF
+BITS, WHOLE, POINTER = 32, 0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF
 NO_PRIVILEGES = "no-new-privileges"
 PERSONALITY = ArgumentRule(0, only=DEFAULT_PERSONALITIES)
+LIMITS = seccomp.RULES["setrlimit"]
+"""Which limits a process may not change; `prlimit64` does the same, and asks without a new one."""
 ULIMITS = {
     resource.RLIMIT_SIGPENDING: "sigpending",
     resource.RLIMIT_MSGQUEUE: "msgqueue",
@@ -35,16 +37,26 @@ ULIMITS = {
 @functools.cache
 def security(machine: str) -> tuple[str, ...]:
     """The container's `SecurityOpt`. Raises `IsolationUnavailable` for a machine whose system calls are not known."""
+    architectures = ARCHITECTURES[seccomp.known(machine)]
     calls: list[dict[str, Any]] = [{"names": [*ALLOWED.split(), *INSIDE_ALONE], "action": "SCMP_ACT_ALLOW"}]
     for name, rule in {**seccomp.RULES, "personality": PERSONALITY}.items():
-        calls += [{"names": [name], "action": "SCMP_ACT_ALLOW", "args": args} for args in alternatives(rule)]
+        calls += allowed(name, alternatives(rule))
+    calls += allowed("prlimit64", [[masked(1, *part)] for part in beside(LIMITS.never)])
+    calls += allowed("prlimit64", [[masked(1, WHOLE, what), masked(2, POINTER, 0)] for what in LIMITS.never])
+    answered = [*system_calls.numbers(system_calls.ANSWERED, machine)]
+    calls.append({"names": answered, "action": "SCMP_ACT_ERRNO", "errnoRet": 0})
     calls.append({"names": ["clone3"], "action": "SCMP_ACT_ERRNO", "errnoRet": errno.ENOSYS})
     filter_of = {
         "defaultAction": "SCMP_ACT_ERRNO",
-        "architectures": ARCHITECTURES[seccomp.known(machine)],
+        "architectures": architectures,
         "syscalls": calls,
     }
     return NO_PRIVILEGES, f"seccomp={json.dumps(filter_of)}"
+
+
+def allowed(name: str, ways: list[list[dict[str, Any]]]) -> list[dict[str, Any]]:
+    """The rules that allow a call where all tests of one of the `ways` hold."""
+    return [{"names": [name], "action": "SCMP_ACT_ALLOW", "args": tests} for tests in ways]
 
 
 def alternatives(rule: ArgumentRule) -> list[list[dict[str, Any]]]:

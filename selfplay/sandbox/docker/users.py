@@ -1,4 +1,4 @@
-"""Gives every container its own uid if the supervisor is root, so that none uses up what the kernel counts per user.
+"""Gives every container its own uid, so that none uses up what the kernel counts per user: an ordinary user's, too.
 
 An engine cannot show files as another owner's. So a world with a mount that only the common owner may use runs as that
 owner; the copied tree belongs to the container's uid anyway. Each container gets an `/etc/passwd` with its own number,
@@ -22,7 +22,7 @@ class Users:
 
     def __init__(self, engine: Engine, common: Identity) -> None:
         self._engine, self._common = engine, common
-        self._slots = slots() if common.drop and not engine.remaps_users else None
+        self._slots = None if engine.remaps_users else slots()
         self._lock = threading.Lock()
         self._texts: dict[str, dict[str, bytes]] = {}
         self._folder: Path | None = None
