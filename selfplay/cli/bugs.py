@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from selfplay.cli.app import INTERRUPTED, app
+from selfplay.__main__ import INTERRUPTED
+from selfplay.cli.app import app
 from selfplay.cli.conflicts import refuse
 from selfplay.cli.isolation import ImageOption, RuntimeOption, SandboxOption, opened
 from selfplay.cli.output import print_either, print_json, print_line, print_page

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from selfplay.cli.app import INTERRUPTED, app
+from selfplay.__main__ import INTERRUPTED
+from selfplay.cli.app import app
 from selfplay.cli.conflicts import refuse
 from selfplay.cli.credit import Planned, RecipeOption, Runs, Whose, print_credit
 from selfplay.cli.output import print_json, print_line

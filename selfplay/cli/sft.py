@@ -5,7 +5,8 @@ from typing import Annotated, Any
 
 import typer
 
-from selfplay.cli.app import INTERRUPTED, app
+from selfplay.__main__ import INTERRUPTED
+from selfplay.cli.app import app
 from selfplay.cli.conflicts import refuse
 from selfplay.cli.output import print_json, print_line
 
