@@ -37,7 +37,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "docker: needs a Docker engine")
 
 
-COSTLY = {"lab", "data", "calibrated", "src_layout", "bare", "suite", "wheel"}
+COSTLY = {"lab", "data", "calibrated", "attempted", "src_layout", "bare", "suite", "wheel"}
 """Fixtures that build something, measure a suite or calibrate a bug: three seconds and more, once a worker. A test
 that needs one is slow, whichever of them happens to be first; so is one on a Docker engine."""
 

@@ -123,6 +123,7 @@ def _remembered(tree: Any) -> Iterator[str]:
                 yield from _remembered(one)
 
 
+@pytest.mark.slow
 def test_no_pattern_takes_memory_for_each_step_of_a_text() -> None:
     """4 MB of JavaScript took 640 MB: such a repeat is possessive (`*+`), or of single characters."""
     patterns = [one for one in package_patterns.found() if isinstance(one, Found) and "/inside/" not in one.place]

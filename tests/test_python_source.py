@@ -194,6 +194,7 @@ def test_a_long_sum_and_a_long_chain_are_parsed_copied_and_written(text: str) ->
     assert ast.dump(syntax_tree(ast.unparse(copy.deepcopy(tree)))) == ast.dump(tree)
 
 
+@pytest.mark.slow
 def test_a_tree_is_kept_while_the_kept_sources_are_short() -> None:
     one, other = ("x = 1\n" * (MOST_KEPT // 12 - 10) + f"y = {number}\n" for number in range(2))
     first = shared_tree(one)

@@ -28,6 +28,8 @@ from typer.core import TyperGroup
 from selfplay import cli
 from selfplay.loop.config import TrainConfig
 
+pytestmark = pytest.mark.slow  # every module is loaded
+
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 SOURCES = sorted(modules().values())
 PLACES = sorted({tuple(name.split(".")[:-1]) for name in modules()})

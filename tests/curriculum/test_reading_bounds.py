@@ -20,6 +20,7 @@ def busy(seconds: float) -> None:
             pytest.fail("an error is no interrupt")
 
 
+@pytest.mark.slow
 def test_a_stranger_s_run_that_takes_too_long_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reading_bounds, "SECONDS", 0.2)
     monkeypatch.setattr(reading_bounds, "is_own", lambda path: False)

@@ -60,6 +60,7 @@ def judged(machine: str, name: str, *arguments: int) -> bool:
     return False
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("machine", system_calls.MACHINES)
 def test_the_engine_s_filter_and_ours_decide_alike_by_argument(machine: str) -> None:
     numbers = system_calls.numbers(system_calls.INSPECTED, machine)

@@ -100,6 +100,7 @@ def test_a_want_of_memory_is_the_machine_s_where_it_has_none_left(monkeypatch: p
     assert isinstance(lost, SandboxLost) is short
 
 
+@pytest.mark.slow
 def test_a_command_that_the_agent_cannot_start_is_nobodys_fault(sandbox: Sandbox) -> None:
     """Nothing of a command lives on, so there is always a process for the next; if not, that is the machine's."""
     assert isinstance(agent_requests.not_run(os.strerror(errno.EAGAIN)), SandboxLost)
@@ -157,6 +158,7 @@ OF_PROJECTS = {
 }
 
 
+@pytest.mark.slow
 def test_a_program_of_ours_is_not_one_that_the_build_wrote() -> None:
     """A repository that installs a `cat` which kills itself was the machine's fault, eight times and in each list."""
     ours = [(place, function) for place, function in running() if guarded(function, {"undisturbed", "unless_killed"})]

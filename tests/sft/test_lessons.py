@@ -20,6 +20,7 @@ from selfplay.sft.lessons import CANNOT_SAY, NO_SUCH_TOOL, NoLesson, lessons
 from selfplay.sft.successes import Success
 
 
+@pytest.mark.slow
 def test_a_scripts_own_episodes_are_lessons_only_when_asked_for(
     finished: tuple[Path, object], selfplay: Any, tmp_path: Path
 ) -> None:

@@ -27,6 +27,7 @@ def _said(ask) -> object:
         return str(error).partition(":")[0]
 
 
+@pytest.mark.slow
 def test_a_log_says_the_same_here_and_in_a_sandbox(backend: Backend) -> None:
     """The other text is a parser to which nothing of ours is known, and does the same."""
     other, rng, here = PARSER + "\n", random.Random(7), 0

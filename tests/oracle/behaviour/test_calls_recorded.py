@@ -168,6 +168,7 @@ def test_what_a_call_answers_on_one_day_is_no_outcome(tmp_path: Path) -> None:
     assert CHANCE not in str(unasked) and unasked["other"] == found["other"]
 
 
+@pytest.mark.slow
 def test_a_call_that_never_comes_back_ends_its_process(tmp_path: Path) -> None:
     """No signal interrupts what is done in C, here 10^12 comparisons; the limit is 6 s above that of a call."""
     began = time.monotonic()

@@ -221,6 +221,7 @@ class TestParts(unittest.TestCase):
 """
 
 
+@pytest.mark.slow
 def test_a_sub_test_that_skips_or_fails_ends_no_loop(tmp_path: Path) -> None:
     assert "1 passed" in watched(tmp_path, SUB_TESTS.replace("PLACE", repr(str(tmp_path / "reached"))))
     assert (tmp_path / "reached").exists()

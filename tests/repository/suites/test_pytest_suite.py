@@ -99,6 +99,7 @@ def test_a_log_says_where_a_test_failed_and_of_what(tmp_path: Path) -> None:
     assert "where 5 = double(2)" in log
 
 
+@pytest.mark.slow
 def test_every_id_can_be_excluded_or_run_alone(tmp_path: Path) -> None:
     write(tmp_path, {"test_odd.py": ODD})
     everything = parsed(run(tmp_path, render_script(["test_odd.py"])))

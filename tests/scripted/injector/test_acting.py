@@ -70,6 +70,7 @@ def test_what_does_not_act_on_the_rest_goes() -> None:
     assert made is not None and made.changes[0].after == body.replace("    assert text.upper() == 'A'\n", "")
 
 
+@pytest.mark.slow
 def test_a_test_of_many_names_takes_no_square_of_them() -> None:
     lines = "".join(f"    x{number} = f({number})\n" for number in range(20_000))
     body = f"def test_a():\n    assert g(1) == 1\n    assert g(2) == 2\n{lines}"

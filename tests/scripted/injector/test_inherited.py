@@ -52,6 +52,7 @@ def outcomes(folder: Path, texts: dict[str, str]) -> dict[str, str]:
     return {line[1]: line[0] for line in lines}
 
 
+@pytest.mark.slow
 def test_the_class_in_which_they_fail_goes_without_them(tmp_path: Path) -> None:
     """As pytest sees it: what failed is gone, what passed is there."""
     before = outcomes(tmp_path, {"base.py": BASE, "test_heirs.py": HEIRS})

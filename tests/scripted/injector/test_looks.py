@@ -19,6 +19,7 @@ def test_other_classes_tests_of_the_name_are_run_again() -> None:
     assert of_their_names([failing], tests) == ["a.py::A::test_x[1]", "a.py::B::test_x", "b.py::test_x"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("broken", [False, True])
 def test_a_file_that_cannot_be_collected_makes_a_look_useless(tmp_path: Path, broken: bool) -> None:
     """Its tests neither fail nor pass: a report would say that the change breaks fewer tests than it does."""
@@ -45,6 +46,7 @@ class TestOfTwo:
 """
 
 
+@pytest.mark.slow
 def test_a_test_failed_where_it_called_the_helper_that_did(tmp_path: Path) -> None:
     """The weakening cuts in the test, which does not hold the helper's line."""
     (tmp_path / "test_a.py").write_text(HELPED)

@@ -157,6 +157,7 @@ def test_a_suite_that_cannot_run_under_coverage(layer: Layer, backend: Backend, 
     assert "--test" in failed.value.hint
 
 
+@pytest.mark.slow
 def test_packages_that_the_tests_import_from_somewhere_else(layer: Layer, backend: Backend, tmp_path: Path) -> None:
     """The tree holds src/wares, which no path leads to; a copy that is installed answers."""
     code = "def price():\n    return 1\n"
