@@ -11,6 +11,7 @@ from selfplay.cli import curriculum, solve, evaluate, credit, bugs, export, logs
 from selfplay.cli import sft, learn, train, serve_env, model, image, machine  # noqa: F401  # isort: skip
 from selfplay.cli.app import app, handle_interrupts
 from selfplay.cli.failures import explained
+from selfplay.exit_codes import REFUSED
 from selfplay.formatting import shortened
 from selfplay.plain_text import told
 from selfplay.subprocesses import safe_path
@@ -34,7 +35,7 @@ def main() -> None:
             sys.exit(1)
         logging.getLogger(__name__).info("where it came from", exc_info=error)
         print(f"selfplay: {told(_bounded(str(known)))}", file=sys.stderr)
-        sys.exit(2)
+        sys.exit(REFUSED)
 
 
 def _tolerant(*streams: TextIO) -> None:

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from selfplay.__main__ import INTERRUPTED
+from selfplay.exit_codes import INTERRUPTED
 from selfplay.plain_text import told
 from selfplay.version import VERSION
 

@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from selfplay.__main__ import INTERRUPTED
 from selfplay.cli.app import app
 from selfplay.cli.conflicts import refuse
 from selfplay.cli.isolation import ImageOption, RuntimeOption, SandboxOption, opened
 from selfplay.cli.output import print_either, print_json, print_line, print_page
 from selfplay.cli.trust import TrustOption, trusted
 from selfplay.cli.weak import WeakOption, weak_chosen
+from selfplay.exit_codes import INTERRUPTED
 
 if TYPE_CHECKING:
     from selfplay.oracle.assurance import Weak

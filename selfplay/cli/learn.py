@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from selfplay.__main__ import INTERRUPTED
 from selfplay.cli.app import app
 from selfplay.cli.conflicts import refuse
 from selfplay.cli.credit import Planned, RecipeOption, Runs, Whose, print_credit
 from selfplay.cli.output import print_json, print_line
 from selfplay.cli.policy import policy_options
 from selfplay.cli.weak import WeakOption, weak_chosen
+from selfplay.exit_codes import INTERRUPTED
 
 if TYPE_CHECKING:
     from selfplay.commands.learn import LearnSummary

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from selfplay.exit_codes import READER_GONE
 from selfplay.plain_text import printable
 
 if TYPE_CHECKING:
@@ -77,7 +78,5 @@ def print_run(summary: dict[str, Any], out: Path, as_json: bool) -> None:
 
 def reader_gone() -> NoReturn:
     """End like a program whose reader closed the pipe. Buffered output is discarded."""
-    from selfplay.report.display import READER_GONE
-
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     sys.exit(READER_GONE)

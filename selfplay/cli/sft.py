@@ -5,10 +5,10 @@ from typing import Annotated, Any
 
 import typer
 
-from selfplay.__main__ import INTERRUPTED
 from selfplay.cli.app import app
 from selfplay.cli.conflicts import refuse
 from selfplay.cli.output import print_json, print_line
+from selfplay.exit_codes import INTERRUPTED
 
 Out = Annotated[
     Path | None,

@@ -6,12 +6,12 @@ from typing import Annotated
 
 import typer
 
-from selfplay.__main__ import INTERRUPTED
 from selfplay.cli.app import app
 from selfplay.cli.conflicts import refuse
 from selfplay.cli.isolation import ImageOption, RuntimeOption, SandboxOption, opened
 from selfplay.cli.output import print_json, print_line
 from selfplay.cli.trust import TrustOption, trusted
+from selfplay.exit_codes import INTERRUPTED
 from selfplay.formatting import count, shortened
 
 trajectories = typer.Typer(help="What was played, for others to learn from.", no_args_is_help=True)

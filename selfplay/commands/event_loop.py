@@ -1,8 +1,12 @@
 """The one event loop of a command, and how a synchronous caller reads its results."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterable
-from contextlib import aclosing
+import signal
+import threading
+import time
+from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Iterable, Iterator
+from contextlib import aclosing, contextmanager
+from types import FrameType
 from typing import Any, Self, TypeVar
 
 from selfplay.errors import SelfplayError
@@ -28,15 +32,52 @@ class EventLoop:
         return self
 
     def __exit__(self, *error: Any) -> None:
-        self._runner.__exit__(*error)
+        with one_at_a_time():
+            self._runner.__exit__(*error)
 
     def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
         """What the coroutine returns. asyncio's runner lets `CancelledError` out where an interrupt comes after it has
         set its handler and before it has set its count of interrupts to 0 (seen with Python 3.11)."""
         try:
-            return self._runner.run(coroutine)
+            return self._runner.run(_with_one_at_a_time(coroutine))
         except asyncio.CancelledError as error:
             raise KeyboardInterrupt from error
+        finally:
+            coroutine.close()  # one that an interrupt kept from its beginning
+
+
+AGAIN_SECONDS = 1.0
+"""An interrupt this soon after another is the same one: a scheduler sends two signals, a user presses twice. What it
+met would be the end of what was played, half way."""
+_LAST = [float("-inf")]
+"""When the last interrupt came."""
+
+
+@contextmanager
+def one_at_a_time() -> Iterator[None]:
+    """While this lasts, an interrupt soon after another is none."""
+    handler = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(handler):
+        yield
+        return
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        now = time.monotonic()
+        if now - _LAST[0] >= AGAIN_SECONDS:
+            _LAST[0] = now
+            handler(number, frame)
+
+    signal.signal(signal.SIGINT, handle)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
+
+
+async def _with_one_at_a_time(coroutine: Coroutine[Any, Any, T]) -> T:
+    """The coroutine, with asyncio's own handler, which is set by now, behind that rule."""
+    with one_at_a_time():
+        return await coroutine
 
 
 def iterate(found: AsyncGenerator[T, None]) -> Generator[T, None, None]:

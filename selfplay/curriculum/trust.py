@@ -110,8 +110,14 @@ def _seen(sign: str) -> str:
 
 
 def state_folder() -> Path:
-    """The folder of this user's notes: `$XDG_STATE_HOME/selfplay`, by default below the home folder."""
-    return platformdirs.user_state_path("selfplay")
+    """The folder of this user's notes: `$XDG_STATE_HOME/selfplay`, by default below the home folder. Raises
+    `CurriculumError`."""
+    try:
+        return platformdirs.user_state_path("selfplay")
+    except RuntimeError as error:
+        raise CurriculumError(
+            "this user has no home, and so no folder for notes", "Name one in XDG_STATE_HOME."
+        ) from error
 
 
 def require(wishes: Sequence[Wish], trust: bool) -> None:

@@ -14,12 +14,11 @@ from typing import Protocol
 from rich.console import RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
+from selfplay.exit_codes import READER_GONE
 from selfplay.formatting import spoken
 from selfplay.plain_text import told
 from selfplay.report.console import SafeConsole
 
-READER_GONE = 141
-"""The exit code when the reader closed the pipe: 128 plus the number of SIGPIPE."""
 FIRST_GAP, LONGEST_GAP = 2.0, 60.0
 """Seconds without output before a pipe gets another progress line."""
 

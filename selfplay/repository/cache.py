@@ -27,7 +27,10 @@ def default_cache() -> Path:
     privileges. Raises `CacheError`."""
     if chosen := os.environ.get(VARIABLE):
         return expanded(chosen, CacheError).absolute()
-    return platformdirs.site_cache_path("selfplay") if os.geteuid() == 0 else platformdirs.user_cache_path("selfplay")
+    try:
+        return (platformdirs.site_cache_path if os.geteuid() == 0 else platformdirs.user_cache_path)("selfplay")
+    except RuntimeError as error:
+        raise CacheError("this user has no home, and so no folder for a cache", f"Name one in {VARIABLE}.") from error
 
 
 def check_cache(cache: Path) -> None:

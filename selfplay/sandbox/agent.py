@@ -49,18 +49,23 @@ def set_dumpable(value: int) -> None:
         raise OSError("PR_SET_DUMPABLE is refused")
 
 
+STACK_BYTES = 64 << 20
+"""To what a stack may be made to grow where data alone is bounded: it is none."""
+
+
 def restrict(processes: int, own: int, file_bytes: int, data_bytes: int, descriptors: int) -> None:
     """Resource limits of this process, which every command inherits and cannot raise. `own`: this process's threads."""
     wanted = {resource.RLIMIT_NOFILE: descriptors, resource.RLIMIT_FSIZE: file_bytes} | FEW
     if processes:
         wanted[resource.RLIMIT_NPROC] = processes + own
     if data_bytes:
-        wanted[resource.RLIMIT_DATA] = data_bytes
+        wanted |= {resource.RLIMIT_DATA: data_bytes, resource.RLIMIT_STACK: STACK_BYTES}
     for what, ceiling in wanted.items():
-        _, most = resource.getrlimit(what)
+        now, most = resource.getrlimit(what)
         if most != resource.RLIM_INFINITY:
             ceiling = min(ceiling, most)
-        resource.setrlimit(what, (ceiling, ceiling))
+        kept = what == resource.RLIMIT_STACK and 0 <= now < ceiling  # each thread gets as much
+        resource.setrlimit(what, (now if kept else ceiling, ceiling))
 
 
 def run(

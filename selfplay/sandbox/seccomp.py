@@ -31,7 +31,7 @@ What a connection may receive that nobody has accepted is charged to no group, s
 Sockets are allowed by family, not denied: vsock, for example, is not confined by a network namespace and reaches a
 hypervisor; and what waits in a netlink socket is charged to no group, so that one sandbox could fill the machine's
 memory. Programs that list the network's interfaces fail for that reason. So could huge pages, which belong to a pool of
-the whole machine.
+the whole machine. And memory that grows like a stack is not counted where only a process's data is limited.
 """
 
 import errno
@@ -65,6 +65,7 @@ RLIMIT_CORE = 4
 PR_SET_SECCOMP = 22
 OTHERS_OPENS = (1024, 1026)  # F_SETLEASE and F_NOTIFY, of fcntl
 MAP_HUGETLB, MFD_HUGETLB, SHM_HUGETLB = 0x40000, 4, 0o4000
+MAP_GROWSDOWN = 0x100  # counted as stack, and so by no limit on data
 SOL_SOCKET = 1
 PASS_PROCESS = (76,)  # SO_PASSPIDFD: its first message would bring the same
 SOCKET_PROGRAMS = (26, 50, 51, 52)  # SO_ATTACH_FILTER, SO_ATTACH_BPF, SO_ATTACH_REUSEPORT_CBPF and _EBPF
@@ -101,7 +102,7 @@ RULES = {
     "setsockopt": ArgumentRule(2, never=(*SOCKET_PROGRAMS, *PASS_PROCESS), level=SOL_SOCKET, ignored=RECEIVE_BUFFER),
     "getsockopt": ArgumentRule(2, never=PROCESS_OF_PEER, level=SOL_SOCKET, error=errno.ENOPROTOOPT),
     "clone": ArgumentRule(0, no_bit_of=NAMESPACE_FLAGS),
-    "mmap": ArgumentRule(3, no_bit_of=MAP_HUGETLB, error=errno.ENOMEM),
+    "mmap": ArgumentRule(3, no_bit_of=MAP_HUGETLB | MAP_GROWSDOWN, error=errno.ENOMEM),
     "memfd_create": ArgumentRule(1, no_bit_of=MFD_HUGETLB, error=errno.ENOMEM),
     "shmget": ArgumentRule(2, no_bit_of=SHM_HUGETLB, error=errno.ENOMEM),
 }

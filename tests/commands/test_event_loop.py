@@ -2,6 +2,8 @@
 
 import asyncio
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import AsyncGenerator
 
@@ -101,3 +103,43 @@ def test_an_interrupt_before_the_loop_counts_interrupts_is_one(monkeypatch: pyte
         with pytest.raises(KeyboardInterrupt):
             loop.run(asyncio.sleep(60))
     assert sent == [signal.SIGINT]
+
+
+ENDED = """
+import asyncio, os, signal, sys, time
+from selfplay.cli.app import handle_interrupts
+from selfplay.commands.event_loop import EventLoop, iterate
+handle_interrupts()
+
+async def values():
+    try:
+        yield 1
+        print("ready", flush=True)
+        await asyncio.sleep(60)
+    finally:
+        for _ in range(10):
+            await asyncio.sleep(0.05)
+        time.sleep(0.2)
+        print("closed", flush=True)
+
+for _ in iterate(values()):
+    pass
+"""
+
+
+@pytest.mark.parametrize("first", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("second", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("pause", [0.0, 0.02, 0.3, 0.65])
+def test_a_second_interrupt_soon_after_is_the_same_one(first: int, second: int, pause: float) -> None:
+    """What was played is ended in order, however many signals say so at once."""
+    with subprocess.Popen(
+        [sys.executable, "-c", ENDED], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout and process.stdout.readline() == "ready\n"
+        process.send_signal(first)
+        time.sleep(pause)
+        process.send_signal(second)
+        out, err = process.communicate(timeout=30)
+    assert out == "closed\n"
+    assert err.count("KeyboardInterrupt") >= 1 and "ignored" not in err and "destroyed" not in err
+    assert process.returncode == -signal.SIGINT

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from selfplay.curriculum.records import CurriculumError
+from selfplay.curriculum.trust import state_folder
 from selfplay.repository.cache import build_once, check_cache, default_cache
 from selfplay.repository.errors import CacheError
 
@@ -82,3 +84,17 @@ def test_where_the_cache_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     (tmp_path / "file").touch()
     with pytest.raises(CacheError, match="cannot be used: Not a directory"):
         check_cache(tmp_path / "file" / "below")
+
+
+def test_a_user_without_a_home_is_told_what_to_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a container that is run for any user (`docker run -u 12345`)."""
+    for name in ("HOME", "SELFPLAY_CACHE", "XDG_STATE_HOME", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    for name in ("getuid", "geteuid"):
+        monkeypatch.setattr(os, name, lambda: 12345)
+    with pytest.raises(CacheError, match="this user has no home, and so no folder for a cache") as refused:
+        default_cache()
+    assert refused.value.hint == "Name one in SELFPLAY_CACHE."
+    with pytest.raises(CurriculumError, match="this user has no home, and so no folder for notes") as refused:
+        state_folder()
+    assert refused.value.hint == "Name one in XDG_STATE_HOME."

@@ -54,9 +54,10 @@ CASES: tuple[tuple[str, tuple[str, ...], tuple[str, ...], str], ...] = (
     ("system calls by other numbers", (f"call('syscall', {0x40000000 + 101})",), (ENOSYS,), "not there"),
     ("sockets beyond the usual", sockets(40, 38, 17, 30, 44, 16), (NO_FAMILY,), "families refused"),
     (
-        "huge pages",
+        "huge pages, and memory that grows like a stack",
         (
             f"call('syscall', {NUMBERS['mmap']}, 0, 1 << 21, 3, {0x22 | seccomp.MAP_HUGETLB}, -1, 0)",
+            f"call('syscall', {NUMBERS['mmap']}, 0, 1 << 21, 3, {0x22 | seccomp.MAP_GROWSDOWN}, -1, 0)",
             f"call('memfd_create', b'x', {seccomp.MFD_HUGETLB})",
             f"call('shmget', 0, 1 << 21, {0o1600 | seccomp.SHM_HUGETLB})",
         ),

@@ -1,6 +1,8 @@
 """What `Sandbox.run` means: codes, streams, folders, environments, time."""
 
 import hashlib
+import subprocess
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -164,3 +166,21 @@ def test_many_sandboxes_of_many_threads(backend: Backend) -> None:
 def test_no_descriptor_of_ours_is_inherited(sandbox: Sandbox) -> None:
     code = "import os; print([n for n in range(3, 1000) if os.path.exists(f'/proc/self/fd/{n}')])"
     assert python(sandbox, code).stdout == b"[]\n"
+
+
+STACKS = """
+import resource
+from selfplay.sandbox import agent
+resource.setrlimit(resource.RLIMIT_STACK, ({soft}, resource.RLIM_INFINITY))
+agent.restrict(0, 0, 1 << 30, {data}, 100)
+print(*resource.getrlimit(resource.RLIMIT_STACK))
+"""
+
+
+@pytest.mark.parametrize("soft", [8 << 20, -1])
+def test_a_stack_is_bounded_where_a_process_s_data_is(soft: int) -> None:
+    """With a group all memory counts, and programs may ask for any stack. `soft` stays: threads get as much each."""
+    for data, expected in ((0, [soft, -1]), (1 << 30, [soft if soft > 0 else 64 << 20, 64 << 20])):
+        code = STACKS.format(soft=soft, data=data)
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        assert [int(word) for word in done.stdout.split()] == expected

@@ -209,6 +209,14 @@ def test_an_engine_too_old(old_engine: str, monkeypatch: pytest.MonkeyPatch) -> 
         ("invalid mount config: bind source path does not exist: /x", "EngineUnavailable", "does not see"),
         ("no such image: A b: invalid reference format", "ImageUnusable", "'image' is not an image's name"),
         ("Unknown runtime specified runsc", "EngineUnavailable", "runsc"),
+        (
+            "connection error: desc = 'transport: Error while dialing dial unix /run/containerd.sock: connect: "
+            "connection refused': unavailable",
+            "EngineLost",
+            "does not reach what starts its containers",
+        ),
+        ("ttrpc: closed: unknown", "EngineLost", "does not reach"),
+        ("No such image: unavailable:latest", "MachineError", "refused"),
         ("Minimum memory limit allowed is 6MB", "MachineError", "refused: Minimum memory"),
     ],
 )

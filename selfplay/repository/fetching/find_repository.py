@@ -82,16 +82,28 @@ def at_url(path: Path) -> RepositoryPlace | None:
 
 def enclosing_repository(path: Path) -> Path | None:
     """The nearest work tree at or above `path`, or `path` itself if it is a git folder. What only lies in a git folder
-    is part of no work tree, and a few files make a git folder of any folder."""
+    is part of no work tree, and a few files make a git folder of any folder. Raises `SourceError` for one around the
+    folder that is neither its owner's nor the user's nor root's: it would say what the user's own files are."""
     for folder in (path, *path.parents):
         try:
             if os.path.lexists(folder / ".git"):
+                if folder != path:
+                    _refuse_another_s(folder / ".git", path)
                 return folder
             if is_bare(folder):
                 return folder if folder == path else None
         except OSError:
             return None
     return None
+
+
+def _refuse_another_s(git: Path, path: Path) -> None:
+    owner = git.lstat().st_uid
+    if owner not in (0, os.geteuid(), path.stat().st_uid):
+        raise SourceError(
+            f"{path} lies in a repository of another user, {git.parent} (uid {owner})",
+            "Copy the folder to a place of your own, or name that repository if you mean it.",
+        )
 
 
 def is_bare(folder: Path) -> bool:

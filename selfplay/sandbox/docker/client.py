@@ -1,10 +1,12 @@
 """The connection to the engine: found through `DOCKER_HOST` like in any Docker client, with its errors translated.
 
 Permanent refusals (a missing image, a full disk, no permission) are raised at once. Only a broken connection is
-retried, because only that may work a moment later.
+retried, because only that may work a moment later: ours to the engine, or the engine's to the program that starts its
+containers, which it starts again when that dies.
 """
 
 import os
+import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -25,6 +27,8 @@ HOW_TO_START = (
     "Start one (`systemctl start docker`, or `.ci/docker-engine start` in a checkout of selfplay), set DOCKER_HOST to "
     "its address, or use `--sandbox bubblewrap`, which needs none."
 )
+AWAY = re.compile(r"containerd\S*: connect: |: unavailable$|transport is closing$|ttrpc: closed|deadline exceeded$")
+"""How an engine says that it does not reach containerd; the words of gRPC."""
 Value = TypeVar("Value")
 
 
@@ -158,6 +162,8 @@ def missing(image: str) -> ImageUnusable:
 def refused(error: APIError, image: str) -> SandboxError:
     """Translate an engine's error to one of ours, with advice."""
     said = str(error.explanation or error)
+    if AWAY.search(said):
+        return EngineLost(f"the Docker engine does not reach what starts its containers: {said[-300:]}", away=True)
     if "no space left on device" in said or ("read-only file system" in said and "mountpoint" not in said):
         return EngineDiskFull(f"the Docker engine cannot write: {said}", "Free its disk: `docker system prune`.")
     if isinstance(error, NotFound) and "No such image" in said:

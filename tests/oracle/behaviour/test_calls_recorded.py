@@ -59,10 +59,8 @@ def frames():
     import inspect
     return len(inspect.stack()) > 1
 """
-CALLS = [
-    ["a", "m.ok('\\u2603')"], ["b", "m.bad(1)"], ["c", "m.missing(1)"], ["d", "m.inner(1)"], ["e", "m.endless()"],
-    ["f", "m.leaves()"],
-]  # fmt: skip
+CALLS = [["a", "m.ok('\\u2603')"], ["b", "m.bad(1)"], ["c", "m.missing(1)"], ["d", "m.inner(1)"]]
+CALLS += [["e", "m.endless()"], ["f", "m.leaves()"]]
 
 
 def recorded(folder: Path, calls: list[list[str]], module: str = MODULE, **order: object) -> Signed:

@@ -1,5 +1,6 @@
 """What is shown of a repository in which the user's home lies: the named part and the git folder, nothing else."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -68,3 +69,21 @@ def test_projects_in_such_a_home_are_read(home: Path, taken: Take) -> None:
     assert (
         list(other.found.tracked) == ["b.py"] and "is not tracked by the repository around it" in other.found.notes[0]
     )
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+def test_another_user_s_repository_around_a_folder_does_not_say_what_is_in_it(tmp_path: Path) -> None:
+    """As git: `nobody` made a git folder in `/tmp`, where the user's own project lies."""
+    project = write(tmp_path / "shared" / "project", {"a.py": ""})
+    around = project.parent / ".git"
+    around.mkdir()
+    os.chown(project, 4321, 4321)
+    for owner in (0, 4321):
+        os.chown(around, owner, owner)
+        assert locate(project).subfolder == "project"
+    os.chown(around, 65534, 65534)
+    with pytest.raises(SourceError, match=r"lies in a repository of another user, .*/shared \(uid 65534\)"):
+        locate(project)
+    assert locate(project.parent).root == project.parent, "the user named it"
+    write(project, {".git/HEAD": ""})
+    assert locate(project).root == project
