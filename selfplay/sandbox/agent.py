@@ -20,7 +20,7 @@ import sys
 import time
 from _stat import S_ISREG
 
-from selfplay.sandbox.command_start import Beginning
+from selfplay.sandbox.command_start import Beginning, forget_signals
 from selfplay.sandbox.crowd import LOOK_SECONDS, Crowded, refuse_crowd
 from selfplay.sandbox.ending import Undying, kill_all
 from selfplay.sandbox.hibernation import keep_only, rest
@@ -235,9 +235,9 @@ def main() -> None:
         program = int(place.rpartition("/")[2])
         kept = (*kept, *range(program, program + 1 + groups))
     keep_only(kept)
-    first_killed = posix.open("/proc/self/oom_score_adj", posix.O_WRONLY)  # only root can open it later
+    first_killed = posix.open("/proc/self/oom_score_adj", posix.O_RDWR)  # only root can open it later
     set_dumpable(0)
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # pid 1 without a handler cannot be interrupted from inside
+    forget_signals()
     posix.umask(0o022)
     beginning = Beginning(first_killed, kept[3:])
     restrict(processes, beginning.own_threads, file_bytes, data_bytes, descriptors)

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 ENOENT = 2
 NOT_FOUND, NOT_RUNNABLE = 127, 126
 USUAL_PATH = b"/usr/bin:/bin"
-FIRST, LAST = b"500", b"0"
+FIRST = 500
+OWN_IGNORED = (signal.SIGPIPE, signal.SIGXFSZ)
+"""What Python ignores for itself; commands have both at their defaults."""
 
 
 class Beginning:
@@ -28,6 +30,8 @@ class Beginning:
 
     def __init__(self, first_killed: int, doors: "tuple[int, ...]") -> None:
         self.first_killed, self.doors = first_killed, doors
+        self.usual = posix.pread(first_killed, 16, 0).strip()  # of a desktop's session more than 0, and never less
+        self.first = b"%d" % max(FIRST, int(self.usual))
         self.forks = not by_threads(doors) and bool(doors)
         self.starter = Starter(doors) if doors and not self.forks else None
         self.own_threads = 2 if self.starter else 1
@@ -36,7 +40,7 @@ class Beginning:
         """The pid of a new command with these three ends as its streams. Raises `OSError` if none can be started.
 
         A child inherits its place at the head of the kernel's out-of-memory queue, because it cannot set it itself."""
-        posix.pwrite(self.first_killed, FIRST, 0)
+        posix.pwrite(self.first_killed, self.first, 0)
         try:
             if not self.forks:
                 try:
@@ -45,7 +49,7 @@ class Beginning:
                     pass
             child = posix.fork()
         finally:
-            posix.pwrite(self.first_killed, LAST, 0)
+            posix.pwrite(self.first_killed, self.usual, 0)
         if child == 0:
             self.become(argv, env, cwd, ends)
         return child
@@ -67,7 +71,7 @@ class Beginning:
             posix.setsid()
             for target, end in enumerate(ends):
                 posix.dup2(end, target)
-            for number in (signal.SIGPIPE, signal.SIGXFSZ):
+            for number in OWN_IGNORED:
                 signal.signal(number, signal.SIG_DFL)
             posix.chdir(cwd)
             execute(argv, env)
@@ -95,8 +99,17 @@ def execute(argv: "list[bytes]", env: "dict[bytes, bytes]") -> None:
 def spawned(argv: "list[bytes]", env: "dict[bytes, bytes]", ends: "tuple[int, ...]") -> int:
     """The pid of a program started by the calling thread, in a new session. Raises OSError."""
     dup2 = [(posix.POSIX_SPAWN_DUP2, end, target) for target, end in enumerate(ends)]
-    defaults = (signal.SIGPIPE, signal.SIGXFSZ)
-    return posix.posix_spawnp(argv[0], argv, env, file_actions=dup2, setsid=True, setsigdef=defaults)
+    return posix.posix_spawnp(argv[0], argv, env, file_actions=dup2, setsid=True, setsigdef=OWN_IGNORED)
+
+
+def forget_signals() -> None:
+    """No signal is ignored or blocked because it was where the supervisor started: under `nohup`, in a script's
+    background. Commands inherit it, and a suite would have another result. And pid 1 without a handler cannot be
+    interrupted from inside."""
+    for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP, *OWN_IGNORED}:
+        if signal.getsignal(number) != signal.SIG_DFL:
+            signal.signal(number, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
 
 
 def by_threads(doors: "tuple[int, ...]") -> bool:

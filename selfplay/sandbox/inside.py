@@ -42,8 +42,9 @@ FILES = {
 SHOWN = ("sys", "sysvipc")
 """The folders of `/proc` besides those of processes. Not, for example, `pressure`, where anyone may write and each
 close waits for the kernel, nor `fs`, where a file is read under the lock of a whole file system."""
-LOCKS = "/proc/locks"
-"""Lists the whole machine's, and while it is read no file lock goes on anywhere."""
+LOCKS, KEYS = "/proc/locks", "/proc/keys"
+"""The first lists the whole machine's, and while it is read no file lock goes on anywhere. The second names a user's
+keys, and so their servers; root's sandboxes have uids without keys, and another mount is a hundredth of a start."""
 READER = "import marshal, sys; exec(marshal.loads(open(sys.argv[1], 'rb').read()[16:]))"
 """Runs the agent's program, a `.pyc`; an interpreter that is given a file first looks whether it is an archive."""
 NAMESPACES = ("--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts")
@@ -160,8 +161,9 @@ def read_only_system(python_prefix: Path | None) -> tuple[str, ...]:
     for place in (*hidden(), *mounted_below("/proc/sys")):
         if Path(place).is_dir():
             line += ["--size", "4096", "--tmpfs", place, "--remount-ro", place]
-    if Path(LOCKS).exists():
-        line += ["--ro-bind", f"{SHELF}/dev/null", LOCKS]
+    for place in (LOCKS, *((KEYS,) if os.geteuid() else ())):
+        if Path(place).exists():
+            line += ["--ro-bind", f"{SHELF}/dev/null", place]
     return tuple(line)
 
 

@@ -35,6 +35,7 @@ from selfplay.sandbox.mounting import (
     attach,
     bind,
     call,
+    leave_session_keyring,
     mapped,
     mount,
     own_devices,
@@ -223,6 +224,7 @@ def main() -> None:
     signal.signal(signal.SIGCHLD, reap)
     with contextlib.suppress(ValueError):  # an ordinary user may not raise it; `ulimits.crashes` says so
         resource.setrlimit(resource.RLIMIT_CORE, (NO_CORE, NO_CORE))
+    leave_session_keyring()
     system, _ = receive(requests)
     agent, seccomp = (filled(name, bytes.fromhex(system[name])) for name in ("agent", "seccomp"))
     try:

@@ -24,6 +24,7 @@ OPEN_TREE_CLONE, MOVE_MOUNT_F_EMPTY_PATH, MOUNT_ATTR_RDONLY, MOUNT_ATTR_IDMAP = 
 OPEN_TREE, MOVE_MOUNT, MOUNT_SETATTR = 428, 429, 442  # the same on every machine
 ATTRIBUTES = struct.Struct("QQQQ")
 PIVOT_ROOT = {"x86_64": 155, "aarch64": 41}
+KEYCTL, JOIN_SESSION_KEYRING = {"x86_64": 250, "aarch64": 219}, 1
 INSIDE_ID = 1000
 FIRST_KEPT = 200  # above the descriptors of bwrap and the agent
 
@@ -182,3 +183,9 @@ def user_space(shared: int, own: int) -> int:
         return fcntl.fcntl(found, fcntl.F_DUPFD_CLOEXEC, FIRST_KEPT)
     finally:
         os.close(found)
+
+
+def leave_session_keyring() -> None:
+    """Hold none of the user's keys: a new session's ring is empty. A kernel without keys has none."""
+    with contextlib.suppress(OSError):
+        call("syscall", KEYCTL[platform.machine()], JOIN_SESSION_KEYRING, None, 0, 0, 0)

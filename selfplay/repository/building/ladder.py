@@ -17,7 +17,7 @@ from selfplay.formatting import count
 from selfplay.plain_text import printable, safe_relative
 from selfplay.repository.building.build import ENV, Building, BuildRequest
 from selfplay.repository.building.known_names import MOST_TEXT, distributions_of, missing_modules, named_plugins
-from selfplay.repository.suites.django import MOST_BYTES, PLUGIN, collections, settings_in
+from selfplay.repository.suites.django import INSTALLED, MOST_BYTES, PLUGIN, collections, settings_in
 from selfplay.repository.suites.pytest_suite import TestRecord, file_of, parse_records, render_script
 
 LADDER_SECONDS = 240.0
@@ -74,7 +74,7 @@ def climb(building: Building) -> None:
 def look(building: Building) -> Look:
     """Collect the tests, and try a dozen of them."""
     options: tuple[str, ...] = ()
-    for attempt, script in collections(building.settings):
+    for attempt, script in collections(building.settings, first=True):
         options = attempt
         done = building.run("collecting the tests", script, timeout=COLLECT_SECONDS)
         records = parse_records(done.stdout)
@@ -124,16 +124,20 @@ def install_missing(building: Building, found: Look, deadline: float) -> Look:
 
 
 def django(building: Building, found: Look) -> Look:
-    """Run the tests of `manage.py test` under pytest-django, if pytest alone finds none."""
-    if found.tests or "manage.py" not in building.request.tracked:
+    """Run the tests of `manage.py test` under pytest-django, if more of them run so than under pytest alone."""
+    if "manage.py" not in building.request.tracked:
         return found
     settings = settings_in(building.run("reading manage.py", ["head", "-c", str(MOST_BYTES), "manage.py"]).stdout)
     if not settings or not building.install(f"installing {PLUGIN}", PLUGIN):
         return found
     building.progress(f"trying the tests under {PLUGIN}, with {settings}")
     building.settings = settings
-    building.notes.append(f"{PLUGIN} was installed for the tests of manage.py, with its settings {settings}")
-    return look(building)
+    seen = look(building)
+    if found.tests and not seen.better(found):
+        building.settings = ""
+        return found
+    building.notes.append(f"{INSTALLED}, with its settings {settings}")
+    return seen
 
 
 def older_pytest(building: Building, found: Look, deadline: float) -> Look:

@@ -2,14 +2,16 @@
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from selfplay.plain_text import printable, regular_file
 from selfplay.repository.building.go_modules import NEWER_GO, OLD_GO
 from selfplay.repository.building.ladder import NEAREST
+from selfplay.repository.detection.declared_commands import declared_commands
 from selfplay.repository.errors import NoTests
 from selfplay.repository.prepared import Prepared
-from selfplay.repository.suites.django import MOST_BYTES, collections, settings_in
+from selfplay.repository.suites.as_pytest import AsPytest, as_pytest
+from selfplay.repository.suites.django import INSTALLED, MOST_BYTES, collections, settings_in
 from selfplay.repository.suites.pytest_suite import file_of, parse_records, render_script
 from selfplay.repository.suites.runners import RunnerCall, RunnerRequest
 from selfplay.repository.suites.script_frame import framed
@@ -31,11 +33,15 @@ Run = Callable[[str, float], Completed]
 """Runs a script with a limit in seconds."""
 
 
-def collected(prepared: Prepared, run: Run) -> tuple[list[str], list[str], tuple[str, ...]]:
-    """(test files, files that cannot be collected, pytest's options): tried as configured, then without `addopts`, then
-    with wider patterns. Raises `NoTests`."""
+Found = tuple[list[str], list[str], tuple[str, ...]]
+"""(test files, files that cannot be collected, pytest's options)"""
+
+
+def collected(prepared: Prepared, run: Run, wanted: AsPytest | None = None) -> Found:
+    """What pytest collects: tried as configured, then without `addopts`, then with wider patterns, then as tox or nox
+    calls another runner. `wanted`: of another runner's command. Raises `NoTests`."""
     log, examples = b"", False
-    for options, script in collections(_settings(prepared)):
+    for options, script in _tries(prepared, wanted):
         done = run(script, COLLECT_SECONDS)
         log = log or done.stdout
         records = parse_records(done.stdout)
@@ -56,6 +62,16 @@ def collected(prepared: Prepared, run: Run) -> tuple[list[str], list[str], tuple
             prepared, "If they need another command, give it with --test; if something is not installed, with --setup."
         ),
     )
+
+
+def _tries(prepared: Prepared, wanted: AsPytest | None) -> Iterator[tuple[tuple[str, ...], str]]:
+    """pytest's options, and the script that collects the tests with them."""
+    if wanted is None or (wanted.django and not wanted.places):
+        settings = _settings(prepared)
+        yield from collections(settings, first=any(note.startswith(INSTALLED) for note in prepared.notes))
+    declared = () if wanted else declared_commands(prepared.tree)
+    for way in [wanted] if wanted else filter(None, (as_pytest(command, prepared.tree) for command in declared)):
+        yield from collections(_settings(prepared) if way.django else "", way.places, way.pattern, first=way.django)
 
 
 def _settings(prepared: Prepared) -> str:

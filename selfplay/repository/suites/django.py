@@ -4,11 +4,13 @@ In this way they are measured, traced and graded like all others; a run of `mana
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from selfplay.repository.suites.pytest_suite import ATTEMPTS, render_script
 
 PLUGIN = "pytest-django"
+INSTALLED = f"{PLUGIN} was installed for the tests of manage.py"
+"""The beginning of the note of an environment whose tests run so."""
 MOST_BYTES = 64 * 1024
 _SETTINGS = re.compile(rb"DJANGO_SETTINGS_MODULE['\"], {0,4}['\"]([A-Za-z_][\w.]{0,200})['\"]")
 
@@ -19,9 +21,14 @@ def settings_in(manage: bytes) -> str:
     return found[1].decode("ascii", "replace") if found else ""
 
 
-def collections(settings: str) -> Iterator[tuple[tuple[str, ...], str]]:
-    """pytest's options, and the script that collects the tests with them, in the order in which they are tried; the
-    last pairs are for Django projects. `settings`: their settings module, empty for other projects."""
-    own = [(*options, f"--ds={settings}") for options in ATTEMPTS[2:]] if settings else []
-    for options in (*ATTEMPTS, *own):
-        yield options, render_script((), options=(*options, "--collect-only"))
+def collections(
+    settings: str, places: Sequence[str] = (), pattern: str = "", *, first: bool = False
+) -> Iterator[tuple[tuple[str, ...], str]]:
+    """pytest's options, and the script that collects the tests with them, in the order in which they are tried.
+
+    `settings`: a Django project's settings module, empty for others; tried last, or `first`. `places`: where to look,
+    for files of a `pattern`."""
+    plain = [(*options, *(("-o", f"python_files={pattern}") if pattern else ())) for options in ATTEMPTS]
+    own = [(*options, f"--ds={settings}") for options in plain[2:]] if settings else []
+    for options in (*own, *plain) if first else (*plain, *own):
+        yield options, render_script((), options=(*options, "--collect-only", *places))

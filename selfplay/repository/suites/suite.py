@@ -18,6 +18,7 @@ from selfplay.repository.disk import named
 from selfplay.repository.errors import NoPassingTests, RepositoryError
 from selfplay.repository.inside import text
 from selfplay.repository.prepared import Prepared, Suite
+from selfplay.repository.suites.as_pytest import as_pytest
 from selfplay.repository.suites.discovery import advice, collected, run_as_called, run_by, tail
 from selfplay.repository.suites.kept_runs import KeptRuns
 from selfplay.repository.suites.pytest_suite import (
@@ -102,9 +103,8 @@ def measure_suite(
     `time_limit`: seconds for one run of a script. `command` replaces the call of pytest, or the repository's own call
     of another framework. Raises `NoTests` or `NoPassingTests`, with the end of the log.
     """
-    call = None
-    if prepared.language != "python":
-        call = calling(prepared.tree, prepared.source, prepared.language, command)
+    python = prepared.language == "python"
+    call = None if python else calling(prepared.tree, prepared.source, prepared.language, command)
     kept = _kept(
         prepared,
         "suite",
@@ -168,9 +168,10 @@ def _files(work: _Measurement) -> list[str]:
         files, broken = run_as_called(work.call, work.prepared, work.run, 4 * work.time_limit)
         work.left_out += broken
         return files
-    if work.command:
+    wanted = as_pytest(work.command, work.prepared.tree) if work.command else None
+    if work.command and not wanted:
         return run_by(work.command, work.prepared, work.run, 4 * work.time_limit)
-    files, broken, work.options = collected(work.prepared, work.run)
+    work.command, (files, broken, work.options) = None, collected(work.prepared, work.run, wanted)
     work.left_out += broken
     return files
 

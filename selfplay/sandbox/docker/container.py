@@ -30,7 +30,7 @@ HOSTS = Mount(Path(__file__).with_name("hosts.txt"), "/etc/hosts")
 STICKY = ("/tmp", "/dev/shm")
 MASKED = (
     *("/sys", "/proc/acpi", "/proc/asound", "/proc/interrupts", "/proc/kcore", "/proc/keys", "/proc/latency_stats"),
-    *("/proc/locks", "/proc/sched_debug", "/proc/timer_list", "/proc/timer_stats"),
+    *("/proc/key-users", "/proc/locks", "/proc/sched_debug", "/proc/softirqs", "/proc/timer_list", "/proc/timer_stats"),
     *("/proc/bus", "/proc/driver", "/proc/dynamic_debug", "/proc/fs", "/proc/irq", "/proc/mpt", "/proc/pressure"),
     *("/proc/scsi", "/proc/tty"),
 )

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 
 from selfplay.formatting import count
+from selfplay.patches import is_test_file
 from selfplay.repository import Suite
 from selfplay.roles.injector.task import InjectorTask
 from selfplay.scripted.edits.cuts import Cut
@@ -38,6 +39,7 @@ def _reasons(task: InjectorTask, survey: Survey) -> Iterator[str]:
     if task.strategy == "feature":
         yield "the scripted injector adds no features"
     yield _too_few_tests(task)
+    yield _not_named_as_tests(task.suite)
     yield _out_of_reach(survey)
     if task.strategy == "history":
         yield _no_past(task, survey)
@@ -61,6 +63,13 @@ def too_few_tests(suite: Suite, min_passing: int, min_failing: int) -> str:
     if usable <= min_failing:
         return f"{said}, and a bug needs {min_failing} that fail (min-failing) and one that does not"
     return ""
+
+
+def _not_named_as_tests(suite: Suite) -> str:
+    """The name says what a weakening may touch (check 1)."""
+    if not suite.files or any(map(is_test_file, suite.files)):
+        return ""
+    return f"no file of its tests is named as one, or lies in a folder that is ({suite.files[0]}): it could hide no bug"
 
 
 def _out_of_reach(survey: Survey) -> str:

@@ -18,6 +18,7 @@ from selfplay.patches.lines import split_lines
 from selfplay.plain_text import text_below
 from selfplay.repository import Prepared, Suite
 from selfplay.repository.copies import Copies
+from selfplay.repository.suites.pytest_suite import file_of
 from selfplay.sandbox import Backend
 from selfplay.scripted.edits.cuts import Cut, is_of_moderate_size, trees_of
 from selfplay.scripted.edits.names import Function, outermost_functions
@@ -63,11 +64,19 @@ class Survey:
         return trees_of(self.texts)
 
     @cached_property
+    def _run(self) -> frozenset[str]:
+        return frozenset(map(file_of, self.tests))
+
+    def is_test(self, path: str) -> bool:
+        """Whether a file belongs to the tests: by its name, or because tests of it ran."""
+        return path in self._run or is_test_file(path)
+
+    @cached_property
     def targets(self) -> tuple[Target, ...]:
         """The functions of the product that tests reach, in file order."""
         found = []
         for path in sorted(self.trees):
-            if is_own(path, self.texts[path]) and not is_test_file(path):
+            if is_own(path, self.texts[path]) and not self.is_test(path):
                 found.extend(self._functions(path))
         return tuple(found)
 

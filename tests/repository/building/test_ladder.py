@@ -98,6 +98,37 @@ def test_the_tests_of_manage_py(backend: Backend, build: Build) -> None:
 
 
 @pytest.mark.long
+@pytest.mark.parametrize("command", [None, "python manage.py test", "python manage.py test shop --keepdb"])
+def test_django_tests_beside_plain_ones(backend: Backend, build: Build, command: str | None) -> None:
+    """pytest alone finds the plain one, and one that imports its models only when it runs."""
+    prepared = build({
+        "manage.py": "import os\nos.environ.setdefault('DJANGO_SETTINGS_MODULE', 'site_4711.settings')\n",
+        "requirements.txt": "django<5.3\n", "site_4711/__init__.py": "", "shop/__init__.py": "",
+        "site_4711/settings.py": "SECRET_KEY = 'x'\nINSTALLED_APPS = ['shop']\n"
+        "DATABASES = {'default': {'ENGINE': 'django.db.backends.sqlite3', 'NAME': ':memory:'}}\n",
+        "shop/models.py": "from django.db import models\n\nclass Good(models.Model):\n    name = models.TextField()\n",
+        "shop/tests.py": "from django.test import TestCase\n\nclass GoodTest(TestCase):\n    def test_made(self):\n"
+        "        from shop.models import Good\n        self.assertEqual(Good.objects.count(), 0)\n",
+        "shop/test_plain.py": "def test_plain():\n    pass\n",
+    })  # fmt: skip
+    suite = measure_suite(prepared, backend, command=command)
+    assert sorted(suite.seconds) == ["shop/test_plain.py::test_plain", "shop/tests.py::GoodTest::test_made"]
+    assert suite.command is None and "--ds=site_4711.settings" in suite.options
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("command", [None, "python -m unittest discover -s tests/checks -t . -p 'check_*.py'"])
+def test_tests_of_unittest_as_tox_calls_it(backend: Backend, build: Build, command: str | None) -> None:
+    tox = "[tox]\n[testenv]\ncommands = python -m unittest discover -s tests/checks -t . -p 'check_*.py'\n"
+    case = "import unittest\n\nclass Case(unittest.TestCase):\n    def test_it(self):\n        import shop\n"
+    files = {"shop.py": "", "tests/__init__.py": "", "tests/checks/__init__.py": "", "tests/checks/check_a.py": case}
+    prepared = build(files if command else {**files, "tox.ini": tox})
+    suite = measure_suite(prepared, backend, command=command)
+    assert list(suite.seconds) == ["tests/checks/check_a.py::Case::test_it"]
+    assert suite.command is None
+
+
+@pytest.mark.long
 def test_versions_of_the_day_of_the_commit(
     backend: Backend, cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
