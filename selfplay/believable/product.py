@@ -33,10 +33,11 @@ def is_own(path: str, text: str) -> bool:
 def is_product(path: str) -> bool:
     """Whether the relative POSIX `path` is code that users of the project run.
 
-    Only the outermost folder counts, also below `src`: a package may have a module `tools`, which users run.
+    Only the outermost folder counts, also below `src`: a package may have a module `tools`, which users run. A Python
+    project's `bin` holds what its makers run; what users run there is installed from a package.
     """
     parts = PurePosixPath(path).parts
     if len(parts) == 1:
         return path.lower() not in _BUILDING and not _CONFIGURES.fullmatch(path)
     first = parts[0].lower()
-    return not (first in _BESIDE or first.startswith("."))
+    return not (first in _BESIDE or first.startswith(".") or (first == "bin" and path.endswith(".py")))

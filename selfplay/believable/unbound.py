@@ -127,8 +127,9 @@ class _Paths:
         return found if every else found & state
 
     def _simple(self, nodes: Sequence[ast.AST], state: int) -> int:
-        """What is read is read first; then what is bound is bound."""
-        return self._read(nodes, state) | self._all(_bound_in(nodes))
+        """What is read is read first; then what is bound is bound. An annotation alone (`x: int`) binds nothing."""
+        bare = {one.target for one in nodes if isinstance(one, ast.AnnAssign) and one.value is None}
+        return self._read(nodes, state) | self._all(_bound_in([one for one in nodes if not bare]))
 
     def _read(self, nodes: Sequence[ast.AST], state: int) -> int:
         """Note what is read too early; what is bound by the way (`:=`) is bound."""

@@ -83,8 +83,9 @@ def refuse_unknown_language(order: Order, source: str, language: str) -> None:
     """Refuse a language that the script does not know, before anything is installed. Raises `RepositoryError`."""
     if language not in LANGUAGES and order.policy in SCRIPTED:
         known = listed(LANGUAGES)
+        what = "no code that is known by its name" if language == "unknown" else f"code in {language}"
         raise RepositoryError(
-            f"{source} is a {language} repository, and the scripted injector knows {known} alone",
+            f"{source} holds {what}, and the scripted injector knows {known} alone",
             "Name a model, which plants bugs in any language: --policy openai:MODEL, or another of `--help`.",
         )
 

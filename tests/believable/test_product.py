@@ -2,7 +2,7 @@
 
 import pytest
 
-from selfplay.believable.product import is_generated
+from selfplay.believable.product import is_generated, is_product
 
 
 @pytest.mark.parametrize("text", [
@@ -26,3 +26,11 @@ def test_generated_code_is_no_place_for_a_bug(text: str) -> None:
 ])  # fmt: skip
 def test_code_that_speaks_of_generating_was_written(text: str) -> None:
     assert not is_generated(text)
+
+
+@pytest.mark.parametrize(("path", "product"), [
+    ("bin/release.py", False), ("bin/sub/x.py", False), ("src/pkg/bin/tool.py", True), ("bin/cli.js", True),
+    ("pkg/bin.py", True), ("scripts/x.py", False),
+])  # fmt: skip
+def test_what_makers_run_is_not_the_product(path: str, product: bool) -> None:
+    assert is_product(path) == product

@@ -74,3 +74,11 @@ def test_functions_of_equal_lines_are_told_apart_by_nothing_else() -> None:
     assert maybe_unbound("class C:\n" + "".join(f"    {line}\n" for line in early.splitlines())) == {"C.f.b"}
     for first, second in ((early, late), (late, early)):
         assert maybe_unbound(f"x = 1\r{first}\n{second.replace('f(', 'g(')}") == {"f.b" if first == early else "g.b"}
+
+
+@pytest.mark.parametrize(("body", "names"), [
+    ("x: int\nreturn x", {"x"}), ("x: int\nif a:\n    x = 1\nreturn x", {"x"}), ("x: int = 1\nreturn x", set()),
+    ("x: int\nx = 1\nreturn x", set()), ("x = 1\nx: int\nreturn x", set()),
+])  # fmt: skip
+def test_an_annotation_alone_binds_nothing(body: str, names: set[str]) -> None:
+    assert unbound(body) == names

@@ -65,7 +65,7 @@ def test_a_language_the_script_does_not_know(selfplay: Command, tmp_path: Path) 
     (tmp_path / "shop").mkdir()
     (tmp_path / "shop" / "Cargo.toml").write_text('[package]\nname = "shop"\nversion = "1.0.0"\n')
     code, said, _ = run(selfplay, tmp_path / "shop", tmp_path / "out")
-    assert code == 2 and "is a rust repository, and the scripted injector knows python, javascript, go alone" in said
+    assert code == 2 and "holds code in rust, and the scripted injector knows python, javascript, go alone" in said
 
 
 @pytest.mark.slow

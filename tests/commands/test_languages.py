@@ -72,7 +72,7 @@ def test_a_script_is_refused_before_anything_is_installed(selfplay: Any, tmp_pat
     """No sandbox of ours has Rust's tools, which is what a build would say first."""
     source = write(tmp_path / "source", {"src/lib.rs": "", "Cargo.toml": "[package]\n"})
     refused = selfplay("curriculum", source, "--out", tmp_path / "run")
-    assert refused.code == 2 and "is a rust repository, and the scripted injector knows" in refused.err
+    assert refused.code == 2 and "holds code in rust, and the scripted injector knows" in refused.err
     assert "--policy openai:MODEL" in refused.err and "cargo" not in refused.err
 
 

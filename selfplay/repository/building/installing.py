@@ -9,7 +9,7 @@ from packaging.utils import canonicalize_name
 
 from selfplay.repository.building import go_modules, node_packages
 from selfplay.repository.building.build import ENV, TOOLS, Building, BuildRequest, last_lines
-from selfplay.repository.building.ladder import add_roots, climb, setup_line
+from selfplay.repository.building.ladder import NOT_INSTALLED, THE_PROJECT, add_roots, climb, setup_line
 from selfplay.repository.errors import BuildFailed
 from selfplay.repository.suites.pytest_suite import render_script
 
@@ -86,7 +86,7 @@ def install_project(building: Building) -> None:
     if building.install(step, "--editable", "."):
         for extra in plan.extras:
             if not building.install(f"installing the extra {extra}", "--editable", f".[{extra}]"):
-                building.notes.append(f"the extra {extra} does not install")
+                building.notes.append(f"the extra {extra}{NOT_INSTALLED}")
         return
     failure, plain = building.failure, any(sentence in building.last for sentence in NO_PACKAGE)
     if not plain and building.install("installing the project, not editable", "."):
@@ -96,9 +96,7 @@ def install_project(building: Building) -> None:
         tried = shlex.quote(setup_line(building.request))
         hint = f"Give the commands that install it with --setup, for example: --setup {tried}"
         raise BuildFailed(failure, hint)
-    building.notes.append(
-        "the project itself does not install: its dependencies were installed, its folder is imported"
-    )
+    building.notes.append(f"{THE_PROJECT}{NOT_INSTALLED}: its dependencies were installed, its folder is imported")
     add_roots(building, set(plan.roots) - {"."})
     each(building, "dependencies", [[dependency] for dependency in plan.dependencies])
 
@@ -119,7 +117,7 @@ def each(building: Building, what: str, wanted: list[list[str]]) -> None:
         return
     for words in wanted:
         if not building.install(f"installing {' '.join(words)}", *words):
-            building.notes.append(f"{' '.join(words)} does not install")
+            building.notes.append(f"{' '.join(words)}{NOT_INSTALLED}")
 
 
 def collect() -> str:

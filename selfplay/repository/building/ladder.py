@@ -27,6 +27,8 @@ MOST_TRIED, TRIED_SECONDS, TRYING_SECONDS = 12, 4.0, 45.0
 """The number of tests in the trial; seconds for each, and for all."""
 MOST_REPAIRS, OLDER = 12, 3
 """How often missing names are installed, and how many older major versions of pytest are tried."""
+NOT_INSTALLED, THE_PROJECT = " does not install", "the project itself"
+"""What the notes say of a step that failed, and of the project's own."""
 NEAREST = "the tests do not run"
 """The beginning of the note that names the rung that came nearest."""
 _BLAMED = re.compile(
@@ -207,15 +209,20 @@ def nearest(building: Building, found: Look) -> str:
     )
     causes = Counter(_CAUSE.findall(found.text)).most_common(1)
     why = f", mostly by {printable(causes[0][0])[:200]}" if causes else ""
-    return f"{NEAREST}: {state}{why}; to go on from here: --setup {shlex.quote(setup_line(building.request))}"
+    failed = [note for note in building.notes if NOT_INSTALLED in note]
+    why += f", and {printable('; '.join(failed[:2]))[:300]}" if failed else ""
+    line = setup_line(building.request, {note.partition(NOT_INSTALLED)[0] for note in failed})
+    return f"{NEAREST}: {state}{why}; to go on from here: --setup {shlex.quote(line)}"
 
 
-def setup_line(request: BuildRequest) -> str:
-    """A `--setup` command like the steps taken, to be changed and tried."""
+def setup_line(request: BuildRequest, failed: Collection[str] = ()) -> str:
+    """A `--setup` command like the steps taken, without what `failed`, to be changed and tried."""
     plan = request.plan
     extras = f"[{','.join(plan.extras)}]" if plan.extras else ""
-    words = ["-e", f".{extras}"] if plan.project else []
+    whole = plan.project and THE_PROJECT not in failed
+    words = ["-e", f".{extras}"] if whole else [one for one in plan.dependencies if one not in failed]
     words += [word for path in plan.requirement_files for word in ("-r", path)]
     words += plan.packages
     words += [word for group in plan.groups for word in ("--group", group)]
-    return f"pip install {shlex.join(printable(word) for word in [*words, 'pytest'])}"
+    kept = [printable(word) for word in dict.fromkeys(words) if word not in failed and word != "pytest"]
+    return f"pip install {shlex.join([*kept, 'pytest'])}"

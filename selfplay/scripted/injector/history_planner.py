@@ -76,17 +76,19 @@ class HistoryPlanner(Planner):
         return (yield from self._merged(path, undone[0])) if undone else None
 
     def _made(self, path: str, merged: str, cuts: tuple[Cut, ...], what: str) -> PlantedChange | None:
-        """The change, if a fair number of tests run it and it finds all that it imports; names that it lost and others
-        need are put back first."""
+        """The change, if a fair number of tests run it, it finds what it imports and the rest fits it; names that it
+        lost and others need are put back first."""
         if not 0 < len(self.survey.tests_of_cuts(path, cuts)) <= MOST_TESTS:
             return None
         head = self.survey.texts[path]
         repaired = keep_defined(head, merged, self.survey.taken_from(path))
         whole = cuts if repaired == merged else cuts_between(head, repaired)
         made = reverted_change(path, head, repaired, whole, what)
-        if made and imports_what_is_gone(path, head, repaired, self.survey.index):
+        if not made or imports_what_is_gone(path, head, repaired, self.survey.index):
             return None
-        return tidied(made, self.survey.taken_from(path)) if made else None
+        if self.survey.fit.misfit(path, head, made.after or ""):
+            return None
+        return tidied(made, self.survey.taken_from(path))
 
     def _merged(self, path: str, revert: Revert) -> Script[PlantedChange | None]:
         """The revert by a three-way merge, when HEAD has changed too much for its context; None on a conflict."""

@@ -22,6 +22,7 @@ from selfplay.repository.suites.pytest_suite import file_of
 from selfplay.sandbox import Backend
 from selfplay.scripted.edits.cuts import Cut, is_of_moderate_size, trees_of
 from selfplay.scripted.edits.names import Function, outermost_functions
+from selfplay.scripted.injector.half_merges import Fit
 from selfplay.scripted.injector.index import Index
 from selfplay.scripted.injector.survey_cache import keep, kept, place_of
 from selfplay.scripted.injector.traced import SurveyFailed, Traced, coverage_of, trace
@@ -144,6 +145,12 @@ class Survey:
     def index(self) -> Index:
         """The index of where names are used."""
         return Index(self.texts, self.trees)
+
+    @cached_property
+    def fit(self) -> Fit:
+        """Whether the product fits a changed file."""
+        own = {path: tree for path, tree in self.trees.items() if is_own(path, self.texts[path])}
+        return Fit({path: tree for path, tree in own.items() if not self.is_test(path)}, self.index)
 
     @cached_property
     def lines(self) -> dict[str, list[str]]:
