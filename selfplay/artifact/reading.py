@@ -5,10 +5,9 @@ either kind leads elsewhere, a FIFO blocks, a device never ends. The size is che
 sparse file costs nothing. The named folder itself may be a link, because the user chose it.
 """
 
-import contextlib
 import os
 import stat
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
@@ -152,43 +151,6 @@ def listed_below(root: Path, *names: str, most: int = MOST_ENTRIES) -> list[str]
     finally:
         os.close(folder)
     return sorted(found)
-
-
-def refuse_strange_below(root: Path, most: int = MOST_ENTRIES, unread: Collection[str] = ()) -> None:
-    """Raises `UntrustedDataError` unless all below `root` is regular files and folders, `most` at most and none deeper
-    than `MOST_DEPTH`: what is written into a folder that somebody shared would else be written where a link leads. No
-    file may have a second name either, which an archive can give to a file beside the folder. `root` may be absent, or
-    a link.
-
-    `unread`: names of folders in `root` that are not looked into. What another process removes meanwhile is passed
-    over.
-    """
-    found, folders, depth = 0, [str(root)] if root.exists() else [], str(root).count("/")
-    closed = {os.path.join(root, name) for name in unread}  # noqa: PTH118 - as `scandir` joins them
-    while folders:
-        for entry in _entries(folders.pop()):
-            found += 1
-            if found > most:
-                raise UntrustedDataError(f"{root} holds more than {most} files")
-            if entry.path.count("/") - depth > MOST_DEPTH:
-                raise UntrustedDataError(f"{shortened(entry.path)} lies deeper than {MOST_DEPTH} folders", LINKS)
-            if entry.is_dir(follow_symlinks=False):
-                folders += [] if entry.path in closed else [entry.path]
-            elif not entry.is_file(follow_symlinks=False):
-                raise UntrustedDataError(f"{shortened(entry.path)} is not a regular file", LINKS)
-            else:
-                with contextlib.suppress(FileNotFoundError):  # it is gone
-                    refuse_second_name(entry.stat(follow_symlinks=False), entry.path)
-
-
-def _entries(folder: str) -> Iterator[os.DirEntry[str]]:
-    try:
-        with os.scandir(folder) as entries:
-            yield from entries
-    except FileNotFoundError:
-        return
-    except OSError as error:  # too deep, or closed
-        raise UntrustedDataError(f"{shortened(folder)} cannot be read: {error.strerror}", LINKS) from error
 
 
 def _open_below(folder: Path, parts: list[str]) -> int:

@@ -14,7 +14,7 @@ from typing import Any, Literal, Protocol
 
 from selfplay.agent.chat_format import ChatFormat
 from selfplay.artifact.files import write_atomically
-from selfplay.artifact.reading import refuse_strange_below
+from selfplay.artifact.written_folders import refuse_strange_below
 from selfplay.commands.asked_roles import BOTH, asked_roles
 from selfplay.commands.result_folder import finished
 from selfplay.commands.sources import lesson_sources, model_files

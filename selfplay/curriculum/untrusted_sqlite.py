@@ -21,9 +21,10 @@ from selfplay.artifact.reading import (
     existing_folder,
     listed_below,
     refuse_second_name,
-    refuse_strange_below,
 )
+from selfplay.artifact.written_folders import refuse_strange_below
 from selfplay.curriculum.records import CurriculumError
+from selfplay.curriculum.trust import is_own
 from selfplay.curriculum.untrusted_schema import our_tables
 from selfplay.formatting import count
 
@@ -79,8 +80,8 @@ def own_folders(folder: Path) -> list[str]:
 def refuse_strange_files(folder: Path, written: bool) -> None:
     """Raises `CurriculumError` if one of a run's own names is a link, a pipe or anything else that leads out of the
     folder; and, where the run is opened to write (`written`), if anything in it is: commands write into a run's folders
-    and tidy them, also in one that somebody shared. What only reads opens each file by a way of no links. The trees of
-    repositories may hold links: they are written once, and read in a sandbox.
+    and tidy them, also in one that somebody shared, but only if nobody else can change it. What only reads opens each
+    file by a way of no links. The trees of repositories may hold links: they are written once, and read in a sandbox.
 
     A rollback journal is never ours (a pool is created complete), and may name files for SQLite to delete."""
     try:
@@ -97,7 +98,7 @@ def refuse_strange_files(folder: Path, written: bool) -> None:
             for name in filter(is_bug_id, listed_below(folder, "attempts")):
                 existing_folder(folder, "attempts", name)  # or no attempt at this bug can be stored
             trees = [name for name in folders if name.startswith("original")]
-            refuse_strange_below(folder, MOST_FILES, unread=trees)
+            refuse_strange_below(folder, MOST_FILES, unread=trees, alone=not is_own(folder))
     except UntrustedDataError as error:
         raise CurriculumError(error.message, error.hint) from error
     for name in DATABASES:

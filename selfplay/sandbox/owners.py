@@ -17,7 +17,7 @@ from selfplay.sandbox.kernel_text import kernel_text
 
 PREFIX = "selfplay-"
 AT_ONCE = 500
-_PID = re.compile("[0-9]{1,10}")
+_PID = re.compile("[1-9][0-9]{0,9}")
 
 
 @functools.cache
@@ -38,9 +38,23 @@ def identity(pid: int) -> str:
 
 
 def dead(owner: str) -> bool:
-    """Whether the process with this identity is dead."""
+    """Whether the process with this identity is dead. One of another user may be hidden (`hidepid`): whoever is there
+    and cannot be seen lives."""
     pid = owner.partition("-")[0]
-    return not _PID.fullmatch(pid) or identity(int(pid)) != owner
+    if not _PID.fullmatch(pid):
+        return True
+    known = identity(int(pid))
+    return known != owner and not (known.endswith("-0") and _is_there(int(pid)))
+
+
+def _is_there(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except PermissionError:
+        return True
+    except (OSError, OverflowError):
+        return False
+    return True
 
 
 def marked() -> str:

@@ -12,7 +12,8 @@ from transformers import AutoConfig, AutoTokenizer
 
 from selfplay.artifact.hub_models import model_folder
 from selfplay.artifact.model_folders import load_model
-from selfplay.artifact.reading import UntrustedDataError, refuse_strange_below
+from selfplay.artifact.reading import UntrustedDataError
+from selfplay.artifact.written_folders import refuse_strange_below
 from selfplay.train import lora
 from selfplay.train.model import Precision, Scorer, first_rank
 

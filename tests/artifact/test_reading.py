@@ -14,8 +14,8 @@ from selfplay.artifact.reading import (
     listed_below,
     read_below,
     read_named,
-    refuse_strange_below,
 )
+from selfplay.artifact.written_folders import refuse_strange_below
 
 
 @pytest.fixture

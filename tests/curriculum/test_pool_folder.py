@@ -78,3 +78,31 @@ def test_a_new_run_is_closed_to_others_and_an_opened_one_stays_open(tmp_path: Pa
     (tmp_path / "runs" / "one").chmod(0o755)
     with open_curriculum(tmp_path / "runs" / "one"):
         assert (tmp_path / "runs" / "one").stat().st_mode & 0o777 == 0o755
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give folders away")
+@pytest.mark.parametrize("place", [".", "attempts", "weights/adapter"])
+@pytest.mark.parametrize("how", ["another's", "for all", "for a group"])
+def test_a_strangers_run_that_another_user_can_change_is_not_written_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str, how: str
+) -> None:
+    """Between the look and the writing, its owner made a link of the database to the reader's private run."""
+    run = tmp_path / "run"
+    with open_curriculum(run) as pool:
+        pool.episodes.store(result(0))
+    folder = run / place
+    folder.mkdir(parents=True, exist_ok=True)
+    if how == "another's":
+        os.chown(folder, 4321, 4321)
+    elif how == "for all":
+        folder.chmod(0o777)
+    else:
+        os.chown(folder, 0, 4321)
+        folder.chmod(0o775)
+    _open(open_existing, run)  # this user's own
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "of-another-user"))
+    _open(read_pool, run)
+    for opened in (open_curriculum, open_existing):
+        with pytest.raises(CurriculumError, match="can be changed by another user while it is written to") as refused:
+            _open(opened, run)
+        assert refused.value.hint == "Copy the run to a place of your own, and name the copy."

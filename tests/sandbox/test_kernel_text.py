@@ -102,3 +102,13 @@ def test_digits_are_those_that_int_takes() -> None:
         if ".isdigit()" in line and "int(" in line
     ]
     assert not found
+
+
+def test_a_process_that_cannot_be_seen_lives(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With `hidepid`, another user's: its containers were removed by whoever started next."""
+    owner = owners.identity(os.getppid())
+    monkeypatch.setattr(owners, "kernel_text", lambda path: (_ for _ in ()).throw(FileNotFoundError(path)))
+    assert owners.identity(os.getppid()).endswith("-0")
+    assert not owners.dead(owner)
+    gone = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, check=True)
+    assert owners.dead(f"{int(gone.stdout)}-12345")

@@ -26,15 +26,15 @@ class Fit:
 
     def __init__(self, trees: Mapping[str, ast.Module], index: Index) -> None:
         self._trees, self._index = trees, index
-        self._files: dict[str, _File] = {}
+        self._files: dict[str, _FileUse] = {}
 
     def misfit(self, path: str, head: str, merged: str) -> str:
         """What fitted the file before and does not now, in a few words; empty if all does. Raises what `shared_tree`
         raises."""
-        was, now = _File(shared_tree(head)), _File(shared_tree(merged))
+        was, now = _FileUse(shared_tree(head)), _FileUse(shared_tree(merged))
         return next(self._misfits(path, was, now), "")
 
-    def _misfits(self, path: str, was: "_File", now: "_File") -> Iterator[str]:
+    def _misfits(self, path: str, was: "_FileUse", now: "_FileUse") -> Iterator[str]:
         for name, function in was.functions.items():
             other = now.functions.get(name)
             if other and len(was.defined[name]) == 1 and ast.dump(other.args) != ast.dump(function.args):
@@ -52,7 +52,7 @@ class Fit:
             if not any(key in one.keys for one in others) and any(key in one.read_keys for one in (now, *others)):
                 yield f"nothing sets [{key!r}] any more"
 
-    def _others(self, path: str, name: str) -> "list[_File]":
+    def _others(self, path: str, name: str) -> "list[_FileUse]":
         """The other files of the product in which a name stands."""
         return [
             self._file(one)
@@ -60,13 +60,13 @@ class Fit:
             if one != path and one in self._trees
         ]
 
-    def _file(self, path: str) -> "_File":
+    def _file(self, path: str) -> "_FileUse":
         if path not in self._files:
-            self._files[path] = _File(self._trees[path])
+            self._files[path] = _FileUse(self._trees[path])
         return self._files[path]
 
 
-class _File:
+class _FileUse:
     """What a file defines, and what it asks for. `defined`: name -> what has it; `functions`: the last of each name;
     `attributes`: names that modules, classes and objects have; `keys`: texts under which something is put."""
 
