@@ -44,6 +44,10 @@ def _finish_output() -> None:
     """Write what is left. What cannot be written is given up: Python would say so in its own words, and end with
     120."""
     try:
+        sys.stderr.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
+    try:
         sys.stdout.flush()
     except OSError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

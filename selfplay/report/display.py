@@ -122,6 +122,8 @@ class PlainLines:
         except BrokenPipeError:  # the reader closed the pipe (`... |& head`): end as shell tools do
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
             sys.exit(READER_GONE)
+        except OSError:  # the disk of a log is full: the work is worth more than what is said of it
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
         self._printed = time.monotonic()
 
     def _remind(self) -> None:

@@ -7,6 +7,7 @@ tmpfs of `Limits.disk_bytes`.
 
 import itertools
 import os
+import stat
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -79,7 +80,7 @@ def system_part(programs: Programs) -> dict[str, Any]:
     binds = {str(path): str(path) for path in (*shown, Path("/proc"), Path("/dev"))}
     binds |= {FIXED + place: str(source) for place, source in programs.bwrap_files.items()}
     binds |= {f"{FIXED}/python/{place.name}": str(place) for place in python_folders(programs.python_prefix)}
-    copies = {name: str(Path(name).resolve()) for name in COPIED if Path(name).is_file()}
+    copies = {name: str(Path(name).resolve()) for name in COPIED if is_for_all(Path(name))}
     links = {str(path): str(path.readlink()) for path in roots if path.is_symlink()}
     folders = [folder for name in WHOLE for folder in copied_folder(Path(name), copies, links)]
     pythons = [name for name in binds if name.startswith(f"{FIXED}/python/")]
@@ -95,9 +96,17 @@ def copied_folder(folder: Path, copies: dict[str, str], links: dict[str, str]) -
         for path in (Path(at, name) for name in (*folders, *names)):
             if path.is_symlink():
                 links[str(path)] = str(path.readlink())
-            elif path.is_file():
+            elif path.is_file() and is_for_all(path):
                 copies[str(path)] = str(path)
     return found
+
+
+def is_for_all(file: Path) -> bool:
+    """Whether every user of the machine may read a file: root copies for sandboxes what they could read themselves, and
+    a server's key may lie beside its certificate."""
+    real = file.resolve()
+    open_to_all = all(folder.stat().st_mode & stat.S_IXOTH for folder in real.parents)
+    return real.is_file() and open_to_all and bool(real.stat().st_mode & stat.S_IROTH)
 
 
 def sources(world: World) -> dict[str, str]:

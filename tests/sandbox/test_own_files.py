@@ -3,6 +3,7 @@ host's files, shown through file systems of its own."""
 
 import fcntl
 import subprocess
+import tempfile
 from collections.abc import Callable
 from contextlib import closing, nullcontext
 from pathlib import Path
@@ -138,3 +139,20 @@ def test_what_is_mounted_in_a_folder_that_is_shown_is_read_and_not_written(backe
     finally:
         for place in reversed(places):
             subprocess.run(["umount", "-l", str(place)], check=True)
+
+
+@pytest.mark.parametrize(
+    ("mode", "above", "shown"), [(0o644, 0o755, True), (0o600, 0o755, False), (0o644, 0o700, False)]
+)
+def test_of_the_machine_s_settings_only_what_all_may_read_is_copied(mode: int, above: int, shown: bool) -> None:
+    """A server's key may lie beside its certificate, and root reads both."""
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as outer:  # whose folders above all may enter
+        Path(outer).chmod(above)
+        folder = Path(outer, "certs")
+        folder.mkdir()
+        (folder / "key.pem").write_text("secret")
+        (folder / "key.pem").chmod(mode)
+        (folder / "link.pem").symlink_to("key.pem")
+        copies: dict[str, str] = {}
+        inside.copied_folder(folder, copies, {})
+        assert (str(folder / "key.pem") in copies) == shown
