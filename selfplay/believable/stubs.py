@@ -21,7 +21,9 @@ def shapes(text: str) -> dict[str, Shape]:
 
 def stubs(before: str, after: str) -> list[str]:
     """What functions lost, in words; only those that exist before and after. Raises what `syntax_tree` raises."""
-    return losses(shapes(before), shapes(after))
+    was, now = (_without_docstring(shared_tree(text).body) for text in (before, after))
+    emptied = ["nothing is left of the file"] if was and not now else []
+    return [*emptied, *losses(shapes(before), shapes(after))]
 
 
 def _shape(function: Function) -> Shape:

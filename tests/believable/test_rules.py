@@ -199,3 +199,10 @@ def test_a_name_of_an_annotation_is_read_though_python_reads_it_later(later: str
         for after in ("VerifyTypes", "'VerifyTypes'", "ssl.Purpose")
     }
     assert told["VerifyTypes"][0] == "a.py: VerifyTypes is not defined" and not told["ssl.Purpose"]
+
+
+def test_a_file_of_which_nothing_is_left() -> None:
+    before, after = {"a.py": "x = 1\n\n\nclass A:\n    pass\n"}, {"a.py": '"""What it was."""\n'}
+    assert faults(BelievableRules(), before, after) == ("a.py: nothing is left of the file",)
+    assert faults(BelievableRules(stubs=False), before, after) == ()
+    assert faults(BelievableRules(), after, after) == ()

@@ -19,6 +19,8 @@ from selfplay.sandbox import WORKDIR, Completed
 
 COLLECT_SECONDS = 120.0
 TAIL_LINES = 15
+SAME_NAMES = b"import file mismatch"
+"""pytest's words for two test files of one name in folders that are no packages, as in a monorepo."""
 MOST_BROKEN = 5
 """The most files that are left out because they cannot be loaded."""
 CALL = "If they need another command, give it with --test; if something is not installed or built, with --setup."
@@ -39,18 +41,21 @@ Found = tuple[list[str], list[str], tuple[str, ...]]
 
 def collected(prepared: Prepared, run: Run, wanted: AsPytest | None = None) -> Found:
     """What pytest collects: tried as configured, then without `addopts`, then with wider patterns, then as tox or nox
-    calls another runner. `wanted`: of another runner's command. Raises `NoTests`."""
+    calls another runner; files of one name are imported apart. `wanted`: of another runner's command. Raises
+    `NoTests`."""
     log, examples = b"", False
     for options, script in _tries(prepared, wanted):
         done = run(script, COLLECT_SECONDS)
         log = log or done.stdout
-        records = parse_records(done.stdout)
-        found = [record for record in records if record.outcome == "collected"]
-        files = {file_of(record.id) for record in found if record.kind == "test"}
-        examples = examples or bool(found)
+        files, broken, some = _read(done)
+        examples = examples or some
+        if files and broken and SAME_NAMES in done.stdout:
+            apart = (*options, "--import-mode=importlib")
+            others, left, _ = _read(run(render_script((), options=(*apart, "--collect-only")), COLLECT_SECONDS))
+            if len(others) > len(files):
+                return others, left, apart
         if files:
-            broken = {record.id for record in records if record.kind == "collect" and record.id not in files}
-            return sorted(files), sorted(path for path in broken if path.endswith(".py")), options
+            return files, broken, options
     if examples:
         raise NoTests(
             f"{prepared.source} has tests only as examples in docstrings",
@@ -62,6 +67,15 @@ def collected(prepared: Prepared, run: Run, wanted: AsPytest | None = None) -> F
             prepared, "If they need another command, give it with --test; if something is not installed, with --setup."
         ),
     )
+
+
+def _read(done: Completed) -> tuple[list[str], list[str], bool]:
+    """(files with tests, files that cannot be collected, whether anything was) of a run that collects."""
+    records = parse_records(done.stdout)
+    found = [record for record in records if record.outcome == "collected"]
+    files = {file_of(record.id) for record in found if record.kind == "test"}
+    broken = {record.id for record in records if record.kind == "collect" and record.id not in files}
+    return sorted(files), sorted(path for path in broken if path.endswith(".py")), bool(found)
 
 
 def _tries(prepared: Prepared, wanted: AsPytest | None) -> Iterator[tuple[tuple[str, ...], str]]:

@@ -201,3 +201,13 @@ def test_a_pipe_in_the_place_of_a_record_is_not_opened(backend: Backend) -> None
         sandbox.run(f"{left} && ln -s /proc/self/environ /tmp/tmp.c/record", timeout=20)
         done = sandbox.run(RESCUE, timeout=20, env=sandbox.own_env)
         assert (done.stdout, done.timed_out) == (b"said\n", False)
+
+
+@pytest.mark.slow
+def test_test_files_of_one_name_in_two_folders(backend: Backend, project: Callable[..., Prepared]) -> None:
+    """As in a monorepo: pytest imports both as `test_core`, and leaves the second out."""
+    test = "def test_it(): pass\n"
+    prepared = project({"packages/a/tests/test_core.py": test, "packages/b/tests/test_core.py": test})
+    suite = measure_suite(prepared, backend)
+    assert len(suite.seconds) == 2 and not suite.left_out
+    assert "--import-mode=importlib" in suite.options
