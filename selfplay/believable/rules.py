@@ -18,6 +18,7 @@ from selfplay.python_source import HeavySource
 from selfplay.syntax import Grammar, grammar_of, shapes
 from selfplay.syntax.bounded import TooCostly, Unreadable
 from selfplay.syntax.names import names
+from selfplay.syntax.private_methods import unnamed_methods
 
 NAME = "believable"
 """The name under which a refused bug is counted, in addition to those of the checks."""
@@ -116,5 +117,7 @@ def _of_tree(rules: BelievableRules, grammar: Grammar, before: str, after: str) 
     if rules.unused:
         for kind in ("import", "local", "function"):
             yield from (f"the {kind} {name} is not used" for name in sorted(now.of(kind) - was.of(kind)))
+        methods = unnamed_methods(grammar.name, after) - unnamed_methods(grammar.name, before)
+        yield from (f"the private method {name} is not used" for name in sorted(methods))
     if rules.stubs:
         yield from shapes.stubs(grammar.name, before, after)

@@ -55,3 +55,49 @@ def test_a_new_file_of_a_go_package_may_use_its_names() -> None:
         )
         == ()
     )
+
+
+CSV = """package csv
+
+type Writer struct{ comma rune }
+
+func (w *Writer) Write(field string) string {
+	if w.needsQuotes(field) {
+		return `"` + field + `"`
+	}
+	return field
+}
+
+func (w *Writer) needsQuotes(field string) bool { return field == "," }
+
+func (w *Writer) Flush() {}
+
+func (w *Writer) elsewhere() {}
+"""
+WRITER = """class Writer {
+  write(field) { return this.#quotes(field) ? this._quoted(field) : field }
+  #quotes(field) { return field === ',' }
+  _quoted(field) { return `"${field}"` }
+}
+module.exports = Writer
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "old", "new", "said"),
+    [
+        ("csv.go", CSV, "w.needsQuotes(field)", 'field == ";"', ("the private method needsQuotes is not used",)),
+        ("csv.go", CSV, 'return field == ","', 'return field == ";"', ()),
+        ("w.js", WRITER, "this.#quotes(field)", "field === ';'", ("the private method #quotes is not used",)),
+        ("w.js", WRITER, "this._quoted(field)", "field", ("the private method _quoted is not used",)),
+        ("w.js", WRITER, "=== ','", "=== ';'", ()),
+    ],
+)
+def test_a_private_method_that_nothing_calls_any_more(
+    path: str, text: str, old: str, new: str, said: tuple[str, ...]
+) -> None:
+    """A method that nobody in the file called before may be another file's of the package: `elsewhere`."""
+    assert old in text
+    assert faults(BelievableRules(), {path: text}, {path: text.replace(old, new)}) == tuple(
+        f"{path}: {one}" for one in said
+    )
