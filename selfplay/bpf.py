@@ -4,7 +4,7 @@ import struct
 from typing import Final
 
 LOAD, JUMP_EQUAL, JUMP_SET, JUMP_AT_LEAST, RETURN = 0x20, 0x15, 0x45, 0x35, 0x06
-ALLOW, KILL, ERRNO = 0x7FFF0000, 0x80000000, 0x00050000
+ALLOW, ERRNO = 0x7FFF0000, 0x00050000
 NUMBER, ARCHITECTURE, ARGUMENTS = 0, 4, (16, 24, 32, 40)  # offsets in struct seccomp_data, little endian
 X32: Final = 0x40000000
 """Numbers from here on are those of another form of the calls on x86-64."""

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Mapping
 
 from selfplay.sandbox.cgroups import ControlGroup
-from selfplay.sandbox.kill_detection import machine_kills
+from selfplay.sandbox.kill_detection import kills_around
 from selfplay.sandbox.launching import Hello
 from selfplay.sandbox.live import GRACE_SECONDS, Link, LiveSandbox
 from selfplay.sandbox.protocol import Limits
@@ -46,8 +46,8 @@ class BubblewrapSandbox(LiveSandbox):
         return self._kills_for_memory() > self._memory_kills
 
     def _kills_for_memory(self) -> int:
-        """Without a group, of the whole machine: whether one was here cannot be told."""
-        return self.group.memory_kills() if self.group is not None else machine_kills()
+        """Without a group, of this process's own: whether one was here cannot be told."""
+        return self.group.memory_kills() if self.group is not None else kills_around()
 
     def _over_memory(self) -> bool:
         return self.group is not None and self.group.met_memory_limit(self._limits_met)

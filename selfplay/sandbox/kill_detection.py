@@ -4,13 +4,17 @@ neighbours inside. The result looks the same; only another run can tell."""
 import re
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from selfplay.sandbox.errors import Cause, SandboxLost
+from selfplay.sandbox.kernel_text import kernel_text
+from selfplay.sandbox.machine import own_groups
 from selfplay.sandbox.protocol import Backend, Completed, Limits, Sandbox, World
 
 PAUSES = (0.0, 0.5, 1.0, 2.0)
 """Seconds before each retry of a killed command. The result counts if it is killed after the last of them, too."""
+_KILLS = re.compile(r"^oom_kill ([0-9]+)$", re.MULTILINE)
 IDLE_CHECKS = 3
 """How often an idle program must survive for as long as the killed command ran."""
 LEAST_SECONDS, MOST_SECONDS = 0.5, 10.0
@@ -63,15 +67,17 @@ def undisturbed(done: Completed, program: str, limit: float) -> Completed:
     return unless_starved(unless_killed(done, program), program, limit)
 
 
-def machine_kills() -> int:
-    """How many processes the kernel has killed for want of memory since the machine was started, wherever they were.
-    Where a sandbox has no control group nothing else says so, and an idle program is never the one that it chooses. 0
-    where it is not told."""
-    try:
-        found = re.search(rb"^oom_kill (\d+)$", Path("/proc/vmstat").read_bytes(), re.MULTILINE)
-    except OSError:
-        return 0
-    return int(found[1]) if found else 0
+def kills_around() -> int:
+    """How many processes of this process's own control group the kernel has killed for want of memory, whoever's limit
+    it was. Where a sandbox has no group of its own nothing else says so, and an idle program is never the one that it
+    chooses. Of the whole machine where no group tells: there a neighbour's limit counts, too. 0 where nothing does."""
+    with suppress(OSError):
+        groups = own_groups(kernel_text("/proc/self/cgroup"), Path("/sys/fs/cgroup"))
+        places = [folder / name for folder in reversed(groups) for name in ("memory.events", "memory.oom_control")]
+        for place in (*places, Path("/proc/vmstat")):
+            if place.exists() and (found := _KILLS.search(kernel_text(place))):
+                return int(found[1])
+    return 0
 
 
 def refuse_want_of_memory(killed_for_memory: bool, over_memory: bool) -> None:
