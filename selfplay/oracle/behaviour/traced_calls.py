@@ -7,7 +7,7 @@ import ast
 import json
 import random
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 
 from selfplay import patches
@@ -27,6 +27,8 @@ ENTERED_FILE = "/tmp/selfplay-entered"
 MOST_CALLS, LONGEST_CALL = 3000, 6000
 """Calls that the recorder keeps, and characters of one (`inside/selfplay_entered.py`)."""
 _PARTS = ("functions", "written", "calls", "inputs", "entered")
+_TAKEN = {name: name for name in ("selfplay_enter", "selfplay_leave", "SelfplayStopped")}
+"""What the tests call of the watch."""
 _WATCHING = "\n\n".join(inside.text(f"selfplay_{name}.py") for name in _PARTS)
 
 
@@ -74,7 +76,13 @@ def watching(task: Task, text: str) -> str:
         text = unparsed(tree) if tree is not None else text
     except RecursionError:
         return text
-    return f"{text}\n\nSELFPLAY_ORDER = {json.dumps(order)!r}\n\n{_WATCHING}"
+    return f"{text}\n\n{watcher(order)}"
+
+
+def watcher(order: Mapping[str, object]) -> str:
+    """What a test file ends with. It has names of its own: a test file may call simplejson `json`, or have taken `time`
+    from `time`, and its tests would go on with ours."""
+    return inside.apart(f"SELFPLAY_ORDER = {json.dumps(order)!r}\n\n{_WATCHING}", "selfplay_watcher", _TAKEN)
 
 
 def _ended(body: list[ast.stmt], name: str, bounded: bool) -> list[ast.stmt]:

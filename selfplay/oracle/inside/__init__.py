@@ -16,5 +16,6 @@ def apart(source: str, name: str, kept: Mapping[str, str] = MappingProxyType({})
     spaced = f"{{'__builtins__': dict(vars(__import__('builtins'))), '__name__': {name!r}}}"
     if not kept:  # the main module then has only the names that any program has
         return f"exec(compile({source!r}, {file!r}, 'exec'), {spaced})\n"
-    given = "".join(f"{new} = space[{old!r}]\n" for new, old in kept.items())
-    return f"space = {spaced}\nexec(compile({source!r}, {file!r}, 'exec'), space)\n{given}del space\n"
+    given = "".join(f"{new} = selfplay_space[{old!r}]\n" for new, old in kept.items())
+    run = f"exec(compile({source!r}, {file!r}, 'exec'), selfplay_space)"
+    return f"selfplay_space = {spaced}\n{run}\n{given}del selfplay_space\n"

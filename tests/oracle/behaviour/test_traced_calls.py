@@ -1,6 +1,5 @@
 """How tests are watched: until they made so many calls, or took so long."""
 
-import json
 import re
 import subprocess
 import sys
@@ -11,7 +10,13 @@ from typing import Any
 
 import pytest
 
-from selfplay.oracle.behaviour.traced_calls import _WATCHING, ENTERED_FILE, Entered, read_entered, watching
+from selfplay.oracle.behaviour.traced_calls import (
+    ENTERED_FILE,
+    Entered,
+    read_entered,
+    watcher,
+    watching,
+)
 from selfplay.sandbox import World
 
 LONG = """
@@ -48,9 +53,9 @@ def test_a_test_that_makes_many_calls_is_watched_up_to_a_point(tmp_path: Path) -
 def entering(folder: Path, shop: str, changed: list[int], tests: str) -> Entered:
     """How tests enter a program, `shop.py`, of which the functions at these lines are changed."""
     (folder / "shop.py").write_text(shop)
-    order = json.dumps({"root": str(folder), "tests": ["test_shop.py"], "changed": {"shop.py": changed}})
+    order = {"root": str(folder), "tests": ["test_shop.py"], "changed": {"shop.py": changed}}
     defined, _, called = tests.partition("\n# now\n")
-    text = f"{defined}\nSELFPLAY_ORDER = {order!r}\n{_WATCHING}\n{called}"
+    text = f"{defined}\n{watcher(order)}\n{called}"
     (folder / "test_shop.py").write_text(text.replace(ENTERED_FILE, str(folder / "record")))
     subprocess.run([sys.executable, folder / "test_shop.py"], check=True, cwd=folder, timeout=60)
     return read_entered((folder / "record").read_bytes())
