@@ -4,10 +4,12 @@ No later process gets the same name, so the next supervisor finds what a killed 
 """
 
 import contextlib
+import fcntl
 import functools
 import os
 import re
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,6 +19,9 @@ from selfplay.sandbox.kernel_text import kernel_text
 
 PREFIX = "selfplay-"
 AT_ONCE = 500
+INNER = "own"
+ABANDONED_SECONDS = 3600.0
+"""Age of a scratch folder of another namespace that nobody holds, after which it goes."""
 _PID = re.compile("[1-9][0-9]{0,9}")
 
 
@@ -92,17 +97,41 @@ def scratch(parent: Path | None = None) -> Iterator[Path]:
     It lies in one that no other user may enter: what is made open in it, for the user of a sandbox, is so for nobody
     else of this machine."""
     folder = Path(tempfile.mkdtemp(prefix=marked(), dir=parent))
+    held = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        (inner := folder / "own").mkdir(mode=0o700)
+        fcntl.flock(held, fcntl.LOCK_SH)
+        (inner := folder / INNER).mkdir(mode=0o700)
         yield inner
     finally:
         remove(folder)
+        os.close(held)
 
 
 def sweep(parent: Path | None = None) -> None:
     """Remove this user's scratch folders that killed processes left. A folder that cannot be removed is left for the
     next time, and does not stop the others."""
-    for folder in left_in(parent or Path(tempfile.gettempdir())):
+    place = parent or Path(tempfile.gettempdir())
+    for folder in (*left_in(place), *_abandoned(place)):
         with contextlib.suppress(OSError):  # another supervisor sweeps too
             if folder.lstat().st_uid == os.geteuid():
                 remove(folder)
+
+
+def _abandoned(place: Path) -> Iterator[Path]:
+    """Scratch folders that another start of this machine, or another container, made and nobody holds any more."""
+    for folder in place.glob(f"{PREFIX}*"):
+        with contextlib.suppress(OSError):
+            old = time.time() - folder.stat().st_mtime > ABANDONED_SECONDS
+            if old and f".{namespace()}." not in folder.name and (folder / INNER).is_dir() and not _is_held(folder):
+                yield folder
+
+
+def _is_held(folder: Path) -> bool:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False

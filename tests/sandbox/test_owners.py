@@ -1,8 +1,11 @@
 """Folders that held strangers' files are deleted whatever is in them, and one that cannot be keeps no other."""
 
+import contextlib
+import fcntl
 import os
 import subprocess
 import tempfile
+import time
 from contextlib import closing
 from pathlib import Path
 
@@ -110,3 +113,29 @@ def test_what_is_open_in_a_scratch_folder_is_so_for_the_sandbox_alone() -> None:
         assert (read.returncode, read.stdout) == (1, b"")
         with closing(BubblewrapBackend()) as backend, backend.open(World(mounts=(Mount(folder, "/shown"),))) as sandbox:
             assert sandbox.read_file("/shown/told") == b"a secret"
+
+
+def test_what_another_start_of_the_machine_left_goes_when_nobody_holds_it(tmp_path: Path) -> None:
+    """After a power cut no name is of this boot, and a build may have left gigabytes."""
+    old = time.time() - 2 * owners.ABANDONED_SECONDS
+    names = {
+        name: tmp_path / f"{owners.PREFIX}123-456.4026531836deadbeef.{name}"
+        for name in ("left", "held", "new", "other")
+    }
+    for name, folder in names.items():
+        (folder / ("else" if name == "other" else owners.INNER)).mkdir(parents=True)
+        os.utime(folder, (old, old) if name != "new" else None)
+    with contextlib.ExitStack() as kept:
+        descriptor = os.open(names["held"], os.O_RDONLY)
+        kept.callback(os.close, descriptor)
+        fcntl.flock(descriptor, fcntl.LOCK_SH)
+        owners.sweep(tmp_path)
+        assert sorted(name for name, folder in names.items() if folder.exists()) == ["held", "new", "other"]
+    owners.sweep(tmp_path)
+    assert sorted(name for name, folder in names.items() if folder.exists()) == ["new", "other"]
+
+
+def test_a_scratch_folder_is_held_while_it_is_used(tmp_path: Path) -> None:
+    with owners.scratch(tmp_path) as folder:
+        assert owners._is_held(folder.parent)
+    assert not list(tmp_path.iterdir())
