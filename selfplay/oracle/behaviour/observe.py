@@ -35,6 +35,7 @@ TRIED, LEAST_TRIED, CONSIDERED = 64, 16, 24
 the most that run again on the original."""
 DRAWS = 3
 """How often calls are drawn, at most."""
+FIXTURES = "conftest.py"
 
 
 def observe(
@@ -44,7 +45,9 @@ def observe(
     probed. `witness`: also record what the programs do to their interpreter. Raises `SandboxError` when no sandbox is
     available."""
     every = _test_texts(task)
-    bench = Bench(backend, task, oracle, limits, witness, _python_tests(task, oracle, every))
+    fixtures = [path for path in task.artifact.test_files if PurePosixPath(path).name == FIXTURES]
+    made = read_originals(task.world, fixtures)
+    bench = Bench(backend, task, oracle, limits, witness, _python_tests(task, oracle, every), made)
     if not bench.files:
         return Behaviour()
     originals = {path: decode(file.content) for path, file in bench.files.items()}

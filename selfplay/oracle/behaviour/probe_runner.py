@@ -19,7 +19,7 @@ from selfplay.oracle.behaviour.stored_behaviour import Outcomes
 from selfplay.oracle.behaviour.traced_calls import ENTERED_FILE, Entered, read_entered, watching
 from selfplay.oracle.task import Oracle, Task
 from selfplay.oracle.trial import TrialOrder, run_trial
-from selfplay.plain_text import encode
+from selfplay.plain_text import decode, encode
 from selfplay.sandbox import Backend, Limits
 from selfplay.workbench.files import TestFile
 
@@ -36,7 +36,8 @@ user's place: outcomes that depend on the place are not behaviour either."""
 
 @dataclass
 class Bench:
-    """Runs probes and counts the runs. `files`: the Python files with tests that decide."""
+    """Runs probes and counts the runs. `files`: the Python files with tests that decide; `fixtures`: those that
+    make what such tests get, as `conftest.py`, which are watched with them."""
 
     backend: Backend
     task: Task
@@ -44,6 +45,7 @@ class Bench:
     limits: Limits
     witness: bool
     files: Mapping[str, TestFile]
+    fixtures: Mapping[str, TestFile] = field(default_factory=dict)
     runs: int = 0
     events: list[Event] = field(default_factory=list)
 
@@ -51,8 +53,10 @@ class Bench:
         self, texts: Mapping[str, str], diffs: Sequence[str] = (), hash_seed: str = "", watched: bool = False
     ) -> tuple[Outcomes, Entered]:
         """What the probes in these files record and, if `watched`, how they enter the program."""
-        texts = {path: watching(self.task, text) for path, text in texts.items()} if watched else texts
-        files = with_texts(self.files, texts)
+        if watched:
+            texts = {path: decode(file.content) for path, file in self.fixtures.items()} | {**texts}
+            texts = {path: watching(self.task, text) for path, text in texts.items()}
+        files = with_texts({**self.fixtures, **self.files}, texts)
         order = TrialOrder(
             tuple(diffs), self.oracle.seconds, files=files, hash_seed=hash_seed,
             witness=self.witness and not watched, recording=Recording.of(files), read=(ENTERED_FILE,),
