@@ -38,12 +38,14 @@ class EventLoop:
     def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
         """What the coroutine returns. asyncio's runner lets `CancelledError` out where an interrupt comes after it has
         set its handler and before it has set its count of interrupts to 0 (seen with Python 3.11)."""
+        guarded = _with_one_at_a_time(coroutine)
         try:
-            return self._runner.run(_with_one_at_a_time(coroutine))
+            return self._runner.run(guarded)
         except asyncio.CancelledError as error:
             raise KeyboardInterrupt from error
         finally:
-            coroutine.close()  # one that an interrupt kept from its beginning
+            guarded.close()  # where an interrupt kept them from their beginning
+            coroutine.close()
 
 
 AGAIN_SECONDS = 1.0

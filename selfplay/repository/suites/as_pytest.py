@@ -7,6 +7,7 @@ the project's own settings.
 
 import re
 import shlex
+import stat
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -78,16 +79,24 @@ def _place(name: str, tree: Path) -> str:
     path = PurePosixPath(name)
     if path.is_absolute() or ".." in path.parts or name[:1] == "-" or "\0" in name:
         return ""
-    if (tree / path).is_dir() or regular_file(tree, str(path)):
+    if _is_folder(tree, path) or regular_file(tree, str(path)):
         return str(path)
     parts = name.split(".")
     for at in range(len(parts), 0, -1):
         inner = "/".join(parts[:at])
         if regular_file(tree, f"{inner}.py"):
             return f"{inner}.py"
-        if all(parts) and (tree / inner).is_dir():
+        if all(parts) and _is_folder(tree, PurePosixPath(inner)):
             return inner
     return ""
+
+
+def _is_folder(tree: Path, path: PurePosixPath) -> bool:
+    """Whether a stranger's tree has this folder, reached through no link."""
+    try:
+        return all(stat.S_ISDIR((tree / step).lstat().st_mode) for step in reversed((path, *path.parents)))
+    except OSError:
+        return False
 
 
 def _is_pattern(word: str) -> bool:

@@ -20,7 +20,9 @@ DJANGO = AsPytest((), "test*.py", django=True)
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
-    return write(tmp_path / "tree", FILES)
+    made = write(tmp_path / "tree", FILES)
+    (made / "link").symlink_to(tmp_path)
+    return made
 
 
 @pytest.mark.parametrize(
@@ -53,7 +55,8 @@ def test_what_pytest_runs_instead(tree: Path, command: str, expected: AsPytest) 
         "", "'", "pytest", "pytest -k unittest", "make test", "python -m pytest tests", "python setup.py test",
         "python manage.py check", "python -m unittest discover -k one", "python -m unittest nowhere",
         "python -m unittest discover -s nowhere", "python -m unittest discover -s ../other",
-        "python -m unittest discover -s /etc", "python -m unittest discover -p '-c evil'",
+        "python -m unittest discover -s /etc", "python -m unittest discover -s link",
+        "python -m unittest discover -s link/tree/shop", f"python -m unittest discover -s {'a' * 300}", "python -m unittest discover -p '-c evil'",
         "FLAG=1 python -m unittest",  # what it sets, pytest would not
         "cd shop && python -m unittest",
     ],
