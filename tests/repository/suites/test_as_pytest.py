@@ -56,7 +56,8 @@ def test_what_pytest_runs_instead(tree: Path, command: str, expected: AsPytest) 
         "python manage.py check", "python -m unittest discover -k one", "python -m unittest nowhere",
         "python -m unittest discover -s nowhere", "python -m unittest discover -s ../other",
         "python -m unittest discover -s /etc", "python -m unittest discover -s link",
-        "python -m unittest discover -s link/tree/shop", f"python -m unittest discover -s {'a' * 300}", "python -m unittest discover -p '-c evil'",
+        "python -m unittest discover -s link/tree/shop",
+        f"python -m unittest discover -s {'a' * 300}", "python -m unittest discover -p '-c evil'",
         "FLAG=1 python -m unittest",  # what it sets, pytest would not
         "cd shop && python -m unittest",
     ],
