@@ -180,3 +180,24 @@ def test_the_row_of_a_go_table_is_removed() -> None:
 
 def test_a_test_that_is_not_in_the_file_cannot_be_hidden() -> None:
     assert weaken("a_test.go", GO, {SuiteFailure("a_test.go", "TestOther", frozenset()): "remove"}) is None
+
+
+ONE = """package store
+
+import "testing"
+
+func TestOne(t *testing.T) {
+	if got := Find(); got != nil {
+		t.Errorf("got %v", got)
+	}
+}
+"""
+
+
+def test_a_test_that_would_only_log_is_not_loosened() -> None:
+    """`t.Logf` in the place of its only `t.Errorf`: it asserted nothing, and counted as loosened."""
+    alone = _weak("go", ONE, "TestOne", _line(ONE, "t.Errorf"), "loosen")
+    assert not any("Logf" in line for line in alone)
+    two = ONE.replace("\t}\n}\n", '\t}\n\tif Count() != 3 {\n\t\tt.Fatal("count")\n\t}\n}\n')
+    beside = _weak("go", two, "TestOne", _line(two, "t.Errorf"), "loosen")
+    assert any("t.Logf" in line for line in beside)
