@@ -26,7 +26,7 @@ from selfplay.curriculum import Curriculum, RunProgress, open_curriculum
 from selfplay.curriculum.summary import summarise, write_summary
 from selfplay.curriculum.trust import Wish, allow
 from selfplay.errors import SelfplayError
-from selfplay.formatting import Say, count, spoken, tally
+from selfplay.formatting import Say, count, listed, shortened, spoken
 from selfplay.repository import MeasuredRepository, NoTests, Prepared, Suite, measure_suite, prepare, write_original
 from selfplay.repository.network.hosts import host_names
 from selfplay.rollout.bug_record import Origin
@@ -117,8 +117,8 @@ def estimate(suite: Suite, order: Order) -> str:
         return f"the suite is not measured, and the policy has to find the tests itself: {suite.why}"
     bug = FIXED_SECONDS + suite.wall_seconds * RUNS_OF_A_BUG
     seconds = SURVEY_RUNS * suite.wall_seconds + order.bugs * bug / one_per_core(order.workers)
-    parts = {"failing": len(suite.failing), "varying": len(suite.flaky), "files left out": len(suite.left_out)}
-    out = tally(parts)
+    parts = {"failing": suite.failing, "varying": suite.flaky, "left out": suite.left_out}
+    out = "; ".join(f"{kind}: {listed(map(shortened, names), 3)}" for kind, names in parts.items() if names)
     passing = count(len(suite.seconds), "test passes", "tests pass")
     return (
         f"{passing} in {spoken(suite.wall_seconds)}{f' ({out})' if out else ''}: "

@@ -80,7 +80,7 @@ def _suite(suite: Mapping[str, Any] | None) -> Iterator[str]:
     yield f"suite: {size}, {suite['wall_seconds']:.1f} s a run"
     if suite["failing_at_head"] or suite["flaky_at_head"]:
         left = f"{len(suite['failing_at_head'])} failing and {len(suite['flaky_at_head'])} flaky at HEAD"
-        yield f"tests left out: {left}"
+        yield f"tests left out: {left} ({listed([*suite['failing_at_head'], *suite['flaky_at_head']], 3)})"
     if suite["left_out_files"]:
         yield f"test files left out: {listed(suite['left_out_files'])}"
 
