@@ -59,6 +59,7 @@ def curriculum(
     group: Group = 1,
     believable: Believable = None,
     patience: Annotated[int, typer.Option(min=1, help="Stop after this many episodes in a row without a bug.")] = 40,
+    minutes: Annotated[float | None, typer.Option(help="Begin no further episode of a repository after this.")] = None,
     policy: PolicyName = "scripted",
     base_url: BaseUrl = None,
     api_key_env: ApiKeyEnv = None,
@@ -88,7 +89,7 @@ def curriculum(
         12 if releases is None else releases, setup, test, Thresholds(min_passing, min_files, min_failing),
         order=2 if order == 2 else 1, attempts=attempts or 8, public_share=public_share, policy=policy,
         options=player_options(policy, base_url, api_key_env, option), patience=patience, group=group,
-        believable=believable, allow_hosts=tuple(allow_host or ()),
+        believable=believable, allow_hosts=tuple(allow_host or ()), minutes=minutes,
     )  # fmt: skip
     raise typer.Exit(_made(wanted, listed, (sandbox, image, runtime), address, not out, as_json))
 

@@ -120,7 +120,7 @@ async def _repository(
         said = f": {result.reason}" if result.reason else ""
         say(f"{name}: episode {result.number} ({result.strategy}) {result.status}{said}; bugs: {step.bugs}")
 
-    wanted = BugsWanted(order.bugs, order.patience, strategies_of(order.strategy))
+    wanted = BugsWanted(order.bugs, order.patience, strategies_of(order.strategy), order.minutes)
     return await make_bugs(Injector(name, order.policy, play, key), pool, wanted, places, told, meter, None)
 
 

@@ -203,7 +203,7 @@ async def played(
             group=order.group,
             rules=order.rules,
         )
-        wanted = BugsWanted(order.bugs, order.patience, strategies_of(order.strategy))
+        wanted = BugsWanted(order.bugs, order.patience, strategies_of(order.strategy), order.minutes)
         places = player.episodes or workers.count
         idle_check = idle_check_in(seats, workers)
         reason = await make_bugs(injector_of(run), pool, wanted, places, watcher.step, meter, idle_check)

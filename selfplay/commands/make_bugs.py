@@ -5,6 +5,8 @@ new bug, and when sandboxes or model answers keep failing. After Ctrl-C or a kil
 that could not be played is stored as such, so that later ones are not held up.
 """
 
+import math
+import time
 from collections.abc import Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
@@ -26,12 +28,13 @@ Watch = Callable[[RunProgress], None]
 
 @dataclass(frozen=True)
 class BugsWanted:
-    """Stop at `bugs` in the pool, or after `patience` episodes in a row without a new one. `strategies`: those that the
-    episodes have."""
+    """Stop at `bugs` in the pool, after `patience` episodes in a row without a new one, or when `minutes` have passed
+    (None: no limit): what is played then comes to its end. `strategies`: those that the episodes have."""
 
     bugs: int
     patience: int
     strategies: tuple[str, ...] = ()
+    minutes: float | None = None
 
 
 async def make_bugs(
@@ -58,6 +61,12 @@ async def make_bugs(
     return loop.reason()
 
 
+def _with_commonest(said: str, records: Sequence[EpisodeRecord]) -> str:
+    """Why a run stopped, with the commonest reason of the episodes that gave nothing."""
+    common = told_of(records)
+    return f"{said}; the commonest reason: {common}" if common else said
+
+
 class _Loop:
     def __init__(self, injector: Injector, pool: Curriculum, wanted: BugsWanted) -> None:
         self.injector, self.pool, self.wanted = injector, pool, wanted
@@ -65,6 +74,7 @@ class _Loop:
         self.number = 0
         self.same: dict[str, list[str]] = {strategy: [] for strategy in wanted.strategies}
         self.vain = 0
+        self.deadline = math.inf if wanted.minutes is None else time.monotonic() + 60 * wanted.minutes
 
     def take(self) -> list[Bug]:
         """Move the stored bugs that can be taken into the pool, and return them."""
@@ -104,10 +114,11 @@ class _Loop:
         episodes, name = self.pool.episodes, self.injector.repository
         if episodes.count(name) >= self.wanted.bugs:
             return "enough bugs"
+        if time.monotonic() >= self.deadline:
+            return _with_commonest(f"{self.wanted.minutes:g} minutes have passed", episodes.records(name))
         if max(episodes.fruitless(name), self.vain) >= self.wanted.patience:
             said = f"the last {count(self.wanted.patience, 'episode')} gave no new bug"
-            common = told_of(episodes.records(name)[-self.wanted.patience :])
-            return f"{said}; the commonest reason: {common}" if common else said
+            return _with_commonest(said, episodes.records(name)[-self.wanted.patience :])
         if not episodes.count(name) + episodes.waiting(name):
             return self._same_ends()
         return ""

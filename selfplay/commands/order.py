@@ -28,7 +28,8 @@ class Order:
     a new bug. `options`: the policy's, by name. `order` 2 also makes `attempts` at every bug, and second-order bugs
     from the failed ones, at most `per_parent` per bug. `public_share`: the share of F2P that solvers are shown.
     `allow_hosts`: hosts that builds may reach besides the package indexes. `believable`: whether valid bugs must also
-    keep the rules of `selfplay.believable`; None: only scripts' bugs (the paper has no such rules). Raises
+    keep the rules of `selfplay.believable`; None: only scripts' bugs (the paper has no such rules). `minutes`: after
+    which no further episode of a repository begins. Raises
     `RolloutError` for a number outside of its range, `SourceError` for a password in a command.
     """
 
@@ -52,6 +53,7 @@ class Order:
     allow_hosts: tuple[str, ...] = ()
     group: int = 1
     believable: bool | None = None
+    minutes: float | None = None
 
     def __post_init__(self) -> None:
         refuse_outside(self)

@@ -11,6 +11,7 @@ RANGES: dict[str, tuple[float, float]] = {
     "attempts": (1, 10_000),
     "workers": (1, 10_000),
     "patience": (1, 1_000_000),
+    "minutes": (0.01, 1_000_000),
     "group": (1, 1_000_000),
     "releases": (0, 10_000),
     "per_parent": (0, 10_000),

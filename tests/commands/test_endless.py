@@ -100,3 +100,18 @@ def test_an_episode_that_others_wait_for_may_still_give_a_bug(tmp_path: Path) ->
         assert pool.episodes.count() == 1 and loop.reason() == (
             "the last 3 episodes gave no new bug; the commonest reason: it failed the check bug (3 times)"
         )
+
+
+def test_a_run_with_a_limit_of_time_ends_with_its_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is played comes to its end; the same command goes on."""
+    now = [1000.0]
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
+    with open_curriculum(tmp_path) as pool:
+        loop = _Loop(RUN, pool, BugsWanted(9, 40, minutes=2.5))
+        assert [loop.next_number(running) for running in range(2)] == [0, 1] and loop.reason() == ""
+        pool.episodes.store(result(0, "invalid"))
+        loop.count(result(0, "invalid"), loop.take())
+        now[0] += 150
+        assert loop.next_number(1) is None
+        assert loop.reason() == "2.5 minutes have passed; the commonest reason: it failed the check bug (once)"
+        assert _Loop(RUN, pool, BugsWanted(9, 40)).next_number(0) == 1
