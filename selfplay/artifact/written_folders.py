@@ -1,4 +1,9 @@
-"""Looks through a folder before a command writes into it: what somebody shared must lead nowhere else."""
+"""Looks at a folder before a command writes into it: what somebody shared must lead nowhere else, and nobody else may
+put another folder in its place meanwhile.
+
+A folder above it that all may write to, without the sticky bit, protects nobody, and is taken all the same: volumes of
+containers are such.
+"""
 
 import contextlib
 import os
@@ -8,6 +13,8 @@ from pathlib import Path
 
 from selfplay.artifact.reading import LINKS, MOST_DEPTH, MOST_ENTRIES, UntrustedDataError, refuse_second_name
 from selfplay.formatting import shortened
+
+OF_ONES_OWN = "Give a place of your own."
 
 
 def refuse_strange_below(
@@ -46,10 +53,34 @@ def refuse_strange_below(
 
 def _refuse_others(status: os.stat_result, folder: Path | str) -> None:
     shared = status.st_mode & stat.S_IWOTH or (status.st_mode & stat.S_IWGRP and status.st_gid != os.getegid())
-    if shared or status.st_uid != os.geteuid():
+    if shared or not is_trusted(status.st_uid):
         raise UntrustedDataError(
             f"{shortened(folder)} can be changed by another user while it is written to",
             "Copy the run to a place of your own, and name the copy.",
+        )
+
+
+def is_trusted(owner: int) -> bool:
+    """Whether a folder of this user may be written into: one's own, or, for root, one of the user in whose folder it
+    works, as in a container that has that user's folder."""
+    if owner == os.geteuid():
+        return True
+    return os.geteuid() == 0 and owner == Path.cwd().stat().st_uid
+
+
+def refuse_place_of_another(folder: Path) -> None:
+    """Raises `UntrustedDataError` for a folder of another user, and for one that lies, or would lie, in a folder of
+    another user, who could put another one in its place. Raises `OSError`."""
+    place = folder
+    if os.path.lexists(folder):
+        owner = folder.stat().st_uid
+        if not is_trusted(owner):
+            raise UntrustedDataError(f"{shortened(folder)} belongs to another user (uid {owner})", OF_ONES_OWN)
+    while not os.path.lexists(place := place.absolute().parent):
+        pass
+    if (owner := place.stat().st_uid) and not is_trusted(owner):
+        raise UntrustedDataError(
+            f"{shortened(folder)} would lie in a folder of another user, {shortened(place)} (uid {owner})", OF_ONES_OWN
         )
 
 

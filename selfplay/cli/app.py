@@ -30,12 +30,14 @@ def end_as_by_interrupt(number: int, frame: FrameType | None) -> None:
 
 
 def handle_interrupts() -> None:
-    """Let SIGTERM end this process, and not its forks, as Ctrl-C does, and no interrupt be swallowed. Only the main
+    """Let SIGTERM end this process, and not its forks, as Ctrl-C does, no interrupt be swallowed, and ends of programs
+    be told. Only the main
     thread may, and once is enough."""
     in_main = threading.current_thread() is threading.main_thread()
     if not in_main or signal.getsignal(signal.SIGTERM) is end_as_by_interrupt:
         return
     signal.signal(signal.SIGTERM, end_as_by_interrupt)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # who ignores it reads every program's end as 0
     os.register_at_fork(after_in_child=lambda: signal.signal(signal.SIGTERM, signal.SIG_DFL))
     sys.unraisablehook = _interrupt_again
 

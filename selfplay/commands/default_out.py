@@ -5,6 +5,7 @@ import re
 from itertools import count
 from pathlib import Path
 
+from selfplay.artifact.written_folders import is_trusted
 from selfplay.curriculum import CurriculumError, read_pool
 from selfplay.curriculum.trust import is_own
 from selfplay.repository.fetching.source import GitSource, ImageSource, PathSource, PypiSource, is_list, parse_source
@@ -70,7 +71,7 @@ def _refuse_link(folder: Path) -> None:
 def _free(folder: Path) -> bool:
     if folder.is_symlink():
         return False
-    return not folder.exists() or (folder.is_dir() and not any(folder.iterdir()))
+    return not folder.exists() or (folder.is_dir() and is_trusted(folder.stat().st_uid) and not any(folder.iterdir()))
 
 
 def _may_take(folder: Path, source: str) -> bool:

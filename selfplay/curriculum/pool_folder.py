@@ -11,6 +11,7 @@ from pathlib import Path
 
 from selfplay.artifact.files import make_folder
 from selfplay.artifact.reading import UntrustedDataError, listed_below
+from selfplay.artifact.written_folders import refuse_place_of_another
 from selfplay.curriculum.database_errors import FREE, no_space
 from selfplay.curriculum.records import CurriculumError
 from selfplay.curriculum.untrusted_sqlite import DATABASE, LEDGER, own_folders, refuse_strange_files
@@ -65,15 +66,19 @@ def require_pool(folder: Path, written: bool = False) -> None:
 
 
 def take_folder(folder: Path) -> list[Path]:
-    """Make the folder; a new one is closed to others, since it holds code that may be, and the answers. Returns the
-    folders that were missing, the innermost first. Raises `CurriculumError` for one that holds anything but a run."""
+    """Make the folder; a new one, and an empty one, is closed to others, since it holds code that may be, and the
+    answers. Returns the folders that were missing, the innermost first. Raises `CurriculumError` for one that holds
+    anything but a run, or that is another user's."""
     try:
         missing = [place for place in (folder, *folder.parents) if not os.path.lexists(place)]
+        refuse_place_of_another(folder)
         make_folder(folder)
-        if missing:
-            folder.chmod(0o700)
         there = (folder / DATABASE).exists()
         foreign = "" if there else _foreign(folder)
+        if missing or not (there or foreign):
+            folder.chmod(0o700)
+    except UntrustedDataError as error:
+        raise CurriculumError(error.message, error.hint) from error
     except OSError as error:
         todo = FREE if no_space(error) else "Give another --out."
         raise CurriculumError(f"{shortened(folder)} cannot be used: {error.strerror}", todo) from error

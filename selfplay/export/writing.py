@@ -9,6 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from selfplay.artifact.reading import UntrustedDataError
+from selfplay.artifact.written_folders import OF_ONES_OWN, refuse_place_of_another
 from selfplay.checksums import sha256_of
 from selfplay.curriculum import CurriculumError
 from selfplay.export.columns import ENTITY, Kind, Row
@@ -22,26 +24,38 @@ LARGE = 500_000_000
 @contextmanager
 def new_folder(out: Path) -> Iterator[Path]:
     """A folder that becomes `out` if the context succeeds; else nothing is left. Raises `CurriculumError` if `out` is
-    not empty, cannot be written, or the disk is full."""
+    not empty, another user's, cannot be written, or the disk is full."""
     try:
         if out.is_symlink() or (out.exists() and (not out.is_dir() or any(out.iterdir()))):
             raise CurriculumError(f"{out} exists and is not an empty folder", "Give another --out, or remove it.")
         if out.resolve() == Path.cwd():
             raise CurriculumError(f"{out} is the folder you are in, and would be replaced", "Name one below it.")
         staging = out.with_name(f".{out.name}.{os.getpid()}")
+        refuse_place_of_another(out)
         out.parent.mkdir(parents=True, exist_ok=True)
         remove(staging)
         staging.mkdir()
+        held = os.open(staging, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
         try:
-            yield staging
+            yield Path(f"/proc/{os.getpid()}/fd/{held}")  # whatever somebody puts in its place meanwhile
+            _refuse_another(held, staging)
             if out.exists():
                 out.rmdir()
             staging.rename(out)
+            _refuse_another(held, out)
         finally:
+            os.close(held)
             remove(staging)
+    except UntrustedDataError as error:
+        raise CurriculumError(error.message, error.hint) from error
     except OSError as error:
         hint = "Free some space there." if error.errno in (errno.ENOSPC, errno.EDQUOT) else "Give another --out."
         raise CurriculumError(f"{out} cannot be written: {error.strerror}; nothing was left there", hint) from error
+
+
+def _refuse_another(held: int, place: Path) -> None:
+    if not os.path.samestat(os.fstat(held), place.lstat()):
+        raise CurriculumError(f"{place} was replaced meanwhile", OF_ONES_OWN)
 
 
 def write_files(folder: Path, files: Mapping[str, bytes]) -> dict[str, str]:

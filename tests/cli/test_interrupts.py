@@ -137,3 +137,12 @@ main()
 def test_ctrl_c_while_modules_load_is_told_in_one_line(module: str) -> None:
     done = subprocess.run([sys.executable, "-c", LOADING, module], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (130, "selfplay: interrupted\n")
+
+
+def test_the_ends_of_programs_are_told_whoever_started_us() -> None:
+    """Some daemons start programs with SIGCHLD ignored: a fetch that failed counted as one that worked."""
+    code = "import subprocess; from selfplay.cli.app import handle_interrupts; handle_interrupts(); "
+    code += "print(subprocess.run(['false']).returncode)"
+    shell = f"trap '' CHLD; exec {sys.executable} -c \"$0\""
+    done = subprocess.run(["bash", "-c", shell, code], capture_output=True, text=True, check=True)
+    assert done.stdout == "1\n"

@@ -103,6 +103,31 @@ def test_a_strangers_run_that_another_user_can_change_is_not_written_to(
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "of-another-user"))
     _open(read_pool, run)
     for opened in (open_curriculum, open_existing):
-        with pytest.raises(CurriculumError, match="can be changed by another user while it is written to") as refused:
+        with pytest.raises(CurriculumError, match=r"(can be changed by|belongs to) another user") as refused:
             _open(opened, run)
-        assert refused.value.hint == "Copy the run to a place of your own, and name the copy."
+        assert "a place of your own" in refused.value.hint
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give folders away")
+def test_a_run_goes_into_no_folder_of_another_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """He put a link in the place of a tree that was about to be written: a stranger's files lay in `~/.config`."""
+    shared = tmp_path / "shared"
+    (shared / "empty").mkdir(parents=True)
+    os.chown(shared, 4321, 4321)
+    with pytest.raises(CurriculumError, match=r"would lie in a folder of another user, .*/shared \(uid 4321\)"):
+        _open(open_curriculum, shared / "new" / "run")
+    os.chown(shared, 0, 0)
+    os.chown(shared / "empty", 4321, 4321)
+    with pytest.raises(CurriculumError, match=r"/shared/empty belongs to another user \(uid 4321\)"):
+        _open(open_curriculum, shared / "empty")
+    assert not list((shared / "empty").iterdir())
+    os.chown(tmp_path / "shared", 4321, 4321)
+    monkeypatch.chdir(shared)  # a container that has that user's folder, and works in it
+    _open(open_curriculum, shared / "run")
+
+
+def test_an_empty_folder_is_closed_when_it_becomes_a_run(tmp_path: Path) -> None:
+    (tmp_path / "run").mkdir(mode=0o755)
+    (tmp_path / "run").chmod(0o777)
+    _open(open_curriculum, tmp_path / "run")
+    assert (tmp_path / "run").stat().st_mode & 0o777 == 0o700

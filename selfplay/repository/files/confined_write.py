@@ -12,8 +12,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
+from selfplay.formatting import shortened
 from selfplay.repository.errors import BadStream
 from selfplay.sandbox import MIB
+from selfplay.sandbox.identity import identity
 
 DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -26,13 +28,17 @@ ZEROS = bytes(MIB)
 
 
 class Beneath:
-    """The folder `root`, opened. `owner`: (uid, gid) of what is written, if this process may change owners.
+    """The folder `root`, opened, which is this user's, or its sandboxes', and no link. `owner`: (uid, gid) of what is
+    written, if this process may change owners.
 
     It keeps the folders of the last path open, because entries come folder by folder. Not thread-safe.
     """
 
     def __init__(self, root: Path, owner: tuple[int, int] | None = None) -> None:
-        self._root = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        self._root = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        if os.fstat(self._root).st_uid not in {os.geteuid(), identity().uid, *(owner or ())[:1]}:
+            os.close(self._root)
+            raise BadStream(f"{shortened(root)} was made by another user")
         self._owner = owner if os.geteuid() == 0 else None
         self._open: list[tuple[bytes, int]] = []
         self.made = 0

@@ -94,7 +94,9 @@ class DockerBackend:
             "processes": group,
             "cpus": group,
             "disk": "one tmpfs for each writable place",
-            "files": "an overlay of the engine for programs, the host's own for environments",
+            "files": "the host's own"
+            if self.image.ours
+            else "an overlay of the engine for programs, else the host's own",
             "users": "a uid for each sandbox" if self.users.apart else "one uid for all sandboxes",
             "agent": "shares the memory and the processors of its commands",
             "crashes": "nothing is written, and no handler of the host's is started",
