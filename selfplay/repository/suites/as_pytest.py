@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 
 from selfplay.plain_text import regular_file
 
-PYTHON = re.compile(r"(?:.*/)?(?:python|pypy)[\d.]*|\{envpython\}")
+PYTHON = re.compile(r"(?:python|pypy)[\d.]{0,9}")
 UNITTEST_FLAGS = {"-v", "--verbose", "-q", "--quiet", "-f", "--failfast", "-b", "--buffer", "-c", "--catch", "--locals"}
 UNITTEST_NAMES = {"-s": 0, "--start-directory": 0, "-p": 1, "--pattern": 1, "-t": 2, "--top-level-directory": 2}
 """Options of `unittest discover`, each with its place where none is named."""
@@ -37,7 +37,7 @@ def as_pytest(command: str, tree: Path) -> AsPytest | None:
         words = shlex.split(command)
     except ValueError:
         return None
-    if words and PYTHON.fullmatch(words[0]):
+    if words and PYTHON.fullmatch(PurePosixPath(words[0]).name):
         words = words[1:]
         if words[:2] == ["-m", "unittest"]:
             return _unittest(words[2:], tree)

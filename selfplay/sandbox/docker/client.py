@@ -27,7 +27,9 @@ HOW_TO_START = (
     "Start one (`systemctl start docker`, or `.ci/docker-engine start` in a checkout of selfplay), set DOCKER_HOST to "
     "its address, or use `--sandbox bubblewrap`, which needs none."
 )
-AWAY = re.compile(r"containerd\S*: connect: |: unavailable$|transport is closing$|ttrpc: closed|deadline exceeded$")
+AWAY = re.compile(
+    r"containerd\S{0,200}: connect: |: unavailable$|transport is closing$|ttrpc: closed|deadline exceeded$"
+)
 """How an engine says that it does not reach containerd; the words of gRPC."""
 Value = TypeVar("Value")
 
