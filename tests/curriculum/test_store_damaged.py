@@ -56,7 +56,7 @@ def test_a_file_in_the_place_of_the_folder_is_named(tmp_path: Path) -> None:
 @pytest.mark.skipif(os.geteuid() != 0, reason="mounting a small disk takes root")
 def test_a_full_disk_is_said_and_loses_nothing(tmp_path: Path) -> None:
     mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", tmp_path], capture_output=True, check=False
+        ["mount", "-t", "tmpfs", "-o", "size=512k", "tmpfs", tmp_path], capture_output=True, check=False
     )
     if mounted.returncode != 0:
         pytest.skip("this machine does not let root mount")
