@@ -30,9 +30,8 @@ def end_as_by_interrupt(number: int, frame: FrameType | None) -> None:
 
 
 def handle_interrupts() -> None:
-    """Let SIGTERM end this process, and not its forks, as Ctrl-C does, no interrupt be swallowed, and ends of programs
-    be told. Only the main
-    thread may, and once is enough."""
+    """Let SIGTERM end this process, and not its forks, as Ctrl-C does, no interrupt be swallowed, and the ends of
+    programs be told. Only the main thread may, and once is enough."""
     in_main = threading.current_thread() is threading.main_thread()
     if not in_main or signal.getsignal(signal.SIGTERM) is end_as_by_interrupt:
         return
