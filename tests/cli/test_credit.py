@@ -24,6 +24,7 @@ def test_a_policy_without_attempts_is_told_whose_there_are(selfplay: Command, at
     assert done.code == 2 and "no attempt of scripted" in done.err and "--policy: searcher." in done.err
 
 
+@pytest.mark.slow
 def test_a_control_is_not_offered_for_credit(selfplay: Command, run: Path) -> None:
     with open_curriculum(run) as pool:
         bug = pool.bugs()[0].id

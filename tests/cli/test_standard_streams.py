@@ -8,6 +8,7 @@ import pytest
 COMMAND = f"exec {sys.executable} -m selfplay"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
 @pytest.mark.parametrize("command", ["--version", "show /nowhere", "grade /nowhere --patch /dev/null"])
 def test_a_closed_stream_is_as_an_empty_one(command: str, closed: str) -> None:

@@ -30,6 +30,7 @@ def process() -> int:
     return _TRIAL._process.pid
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", HOSTILE)
 def test_what_takes_gigabytes_takes_none_here(unit: str) -> None:
     """The peak of a process that parses 120 kB of it. An empty one that imports the same takes 25 MB."""
