@@ -12,8 +12,7 @@ from typing import Any
 
 from packaging.utils import canonicalize_name
 
-from selfplay.python_source import syntax_tree
-from selfplay.repository.detection.formats import read_ini, read_text, read_toml
+from selfplay.repository.detection.formats import read_ini, read_python, read_text, read_toml
 
 MOST_NAMES, MOST_FILES, MOST_WORD = 1_000, 50, 2_000
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,100}")
@@ -72,12 +71,7 @@ def _requirement_files(tree: Path) -> Iterable[Path]:
 
 def _literals(path: Path) -> Iterator[str]:
     """The texts in lists and calls of a setup.py or a noxfile, which is parsed, not run."""
-    text = read_text(path)
-    try:
-        module = syntax_tree(text.encode()) if text else ast.Module([], [])
-    except (SyntaxError, ValueError):
-        return
-    for node in ast.walk(module):
+    for node in ast.walk(read_python(path)):
         items = node.elts if isinstance(node, ast.List | ast.Tuple) else node.args if isinstance(node, ast.Call) else []
         yield from (item.value for item in items if isinstance(item, ast.Constant) and isinstance(item.value, str))
 

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from selfplay.python_source import syntax_tree
-from selfplay.repository.detection.formats import ini, read_ini, read_text, read_toml
+from selfplay.repository.detection.formats import ini, read_ini, read_python, read_toml
 
 MOST, MOST_LENGTH = 10, 1_000
 TESTING = re.compile(r"\b(pytest|py\.test|unittest|manage\.py)\b")
@@ -49,12 +48,7 @@ def _lists(value: Any) -> Iterator[str]:
 
 def _of_nox(path: Path) -> Iterator[str]:
     """`session.run("python", "-m", "unittest")`: the words that stand there as they are."""
-    text = read_text(path)
-    try:
-        module = syntax_tree(text.encode()) if text else ast.Module([], [])
-    except (SyntaxError, ValueError):
-        return
-    for node in ast.walk(module):
+    for node in ast.walk(read_python(path)):
         match node:
             case ast.Call(func=ast.Attribute(attr="run"), args=arguments):
                 words = [one.value for one in arguments if isinstance(one, ast.Constant) and isinstance(one.value, str)]

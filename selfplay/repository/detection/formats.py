@@ -1,14 +1,17 @@
-"""Reads TOML and INI files of a repository: with limits, in linear time, and as empty if malformed.
+"""Reads TOML, INI and Python files of a repository: with limits, in linear time, and as empty if malformed.
 
 The standard library's readers take quadratic time for unusual input: `tomllib` in the parts of a dotted key, which are
 counted here first; `configparser` in the blanks of a line and in lines without an option, so this module parses INI
 files itself.
 """
 
+import ast
 import re
 import tomllib
 from pathlib import Path
 from typing import Any
+
+from selfplay.python_source import syntax_tree
 
 MAX_BYTES = 1 << 20
 MAX_DOTS = 200
@@ -40,6 +43,15 @@ def toml(text: str) -> dict[str, Any]:
         return tomllib.loads(text)
     except (ValueError, RecursionError):  # also a number of more digits than Python reads
         return {}
+
+
+def read_python(path: Path) -> ast.Module:
+    """The tree of a file, which is parsed and not run; empty if it is missing, unreadable or malformed."""
+    text = read_text(path)
+    try:
+        return syntax_tree(text.encode()) if text else ast.Module([], [])
+    except (SyntaxError, ValueError):
+        return ast.Module([], [])
 
 
 def read_ini(path: Path) -> dict[str, dict[str, str]]:

@@ -15,6 +15,13 @@ from selfplay.sandbox import Backend
 
 Build = Callable[[Mapping[str, str]], Prepared]
 PASSES = "\n\ndef test_it():\n    assert True\n"
+DJANGO = {
+    "manage.py": "import os\nos.environ.setdefault('DJANGO_SETTINGS_MODULE', 'site_4711.settings')\n",
+    "requirements.txt": "django<5.3\n", "site_4711/__init__.py": "", "shop/__init__.py": "",
+    "site_4711/settings.py": "SECRET_KEY = 'x'\nINSTALLED_APPS = ['shop']\n"
+    "DATABASES = {'default': {'ENGINE': 'django.db.backends.sqlite3', 'NAME': ':memory:'}}\n",
+    "shop/models.py": "from django.db import models\n\nclass Good(models.Model):\n    name = models.TextField()\n",
+}  # fmt: skip
 
 
 @pytest.fixture
@@ -83,11 +90,7 @@ def test_a_flat_layout_with_a_vendor_folder(backend: Backend, build: Build) -> N
 def test_the_tests_of_manage_py(backend: Backend, build: Build) -> None:
     """Models cannot be imported without settings, so that pytest alone collects nothing."""
     prepared = build({
-        "manage.py": "import os\nos.environ.setdefault('DJANGO_SETTINGS_MODULE', 'site_4711.settings')\n",
-        "requirements.txt": "django<5.3\n", "site_4711/__init__.py": "", "shop/__init__.py": "",
-        "site_4711/settings.py": "SECRET_KEY = 'x'\nINSTALLED_APPS = ['shop']\n"
-        "DATABASES = {'default': {'ENGINE': 'django.db.backends.sqlite3', 'NAME': ':memory:'}}\n",
-        "shop/models.py": "from django.db import models\n\nclass Good(models.Model):\n    name = models.TextField()\n",
+        **DJANGO,
         "shop/tests.py": "from django.test import TestCase\nfrom shop.models import Good\n\n"
         "class GoodTest(TestCase):\n    def test_made(self):\n        Good.objects.create(name='tea')\n"
         "        self.assertEqual(Good.objects.count(), 1)\n",
@@ -102,11 +105,7 @@ def test_the_tests_of_manage_py(backend: Backend, build: Build) -> None:
 def test_django_tests_beside_plain_ones(backend: Backend, build: Build, command: str | None) -> None:
     """pytest alone finds the plain one, and one that imports its models only when it runs."""
     prepared = build({
-        "manage.py": "import os\nos.environ.setdefault('DJANGO_SETTINGS_MODULE', 'site_4711.settings')\n",
-        "requirements.txt": "django<5.3\n", "site_4711/__init__.py": "", "shop/__init__.py": "",
-        "site_4711/settings.py": "SECRET_KEY = 'x'\nINSTALLED_APPS = ['shop']\n"
-        "DATABASES = {'default': {'ENGINE': 'django.db.backends.sqlite3', 'NAME': ':memory:'}}\n",
-        "shop/models.py": "from django.db import models\n\nclass Good(models.Model):\n    name = models.TextField()\n",
+        **DJANGO,
         "shop/tests.py": "from django.test import TestCase\n\nclass GoodTest(TestCase):\n    def test_made(self):\n"
         "        from shop.models import Good\n        self.assertEqual(Good.objects.count(), 0)\n",
         "shop/test_plain.py": "def test_plain():\n    pass\n",
