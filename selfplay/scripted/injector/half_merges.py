@@ -28,11 +28,10 @@ class Fit:
         self._trees, self._index = trees, index
         self._files: dict[str, _FileUse] = {}
 
-    def misfit(self, path: str, head: str, merged: str) -> str:
-        """What fitted the file before and does not now, in a few words; empty if all does. Raises what `shared_tree`
-        raises."""
-        was, now = _FileUse(shared_tree(head)), _FileUse(shared_tree(merged))
-        return next(self._misfits(path, was, now), "")
+    def misfit(self, path: str, merged: str) -> str:
+        """What fitted the file at `path`, one of the product's, and does not fit its `merged` text, in a few words;
+        empty if all does. Raises what `shared_tree` raises."""
+        return next(self._misfits(path, self._file(path), _FileUse(shared_tree(merged))), "")
 
     def _misfits(self, path: str, was: "_FileUse", now: "_FileUse") -> Iterator[str]:
         for name, function in was.functions.items():

@@ -86,7 +86,7 @@ class HistoryPlanner(Planner):
         made = reverted_change(path, head, repaired, whole, what)
         if not made or imports_what_is_gone(path, head, repaired, self.survey.index):
             return None
-        if self.survey.fit.misfit(path, head, made.after or ""):
+        if self.survey.fit.misfit(path, made.after or ""):
             return None
         return tidied(made, self.survey.taken_from(path))
 

@@ -51,7 +51,7 @@ def misfit(old: str, new: str, *, user: str = USER) -> str:
     assert old in SHOP
     texts = {"shop.py": SHOP, "user.py": user}
     trees = {path: ast.parse(text) for path, text in texts.items()}
-    return Fit(trees, Index(texts, trees)).misfit("shop.py", SHOP, SHOP.replace(old, new))
+    return Fit(trees, Index(texts, trees)).misfit("shop.py", SHOP.replace(old, new))
 
 
 @pytest.mark.parametrize(
