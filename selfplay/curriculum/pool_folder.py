@@ -75,8 +75,8 @@ def take_folder(folder: Path) -> list[Path]:
         make_folder(folder)
         there = (folder / DATABASE).exists()
         foreign = "" if there else _foreign(folder)
-        if missing or not (there or foreign):
-            folder.chmod(0o700)
+        if (missing or not (there or foreign)) and (mode := folder.stat().st_mode) & 0o077:
+            folder.chmod(mode & 0o700)
     except UntrustedDataError as error:
         raise CurriculumError(error.message, error.hint) from error
     except OSError as error:

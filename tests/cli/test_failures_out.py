@@ -14,7 +14,7 @@ def test_a_read_only_out(selfplay: Command, shop: Path, tmp_path: Path) -> None:
     done = mounted(selfplay, tmp_path / "ro", "ro")("curriculum", shop, "--out", tmp_path / "ro" / "run")
     refused(done, f"{tmp_path}/ro/run", "Read-only file system", "Give another --out")
     made = mounted(selfplay, tmp_path / "made", "size=1m", f"mkdir run && mount -o remount,ro {tmp_path}/made")
-    refused(made("curriculum", shop, "--out", tmp_path / "made" / "run"), "Read-only file system", "give another place")
+    refused(made("curriculum", shop, "--out", tmp_path / "made" / "run"), "Read-only file system", "Give another --out")
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
