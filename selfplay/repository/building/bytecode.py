@@ -10,11 +10,11 @@ from packaging.version import InvalidVersion, Version
 
 from selfplay.repository.building.build import ENV, Building
 from selfplay.repository.building.build_results import BuildResults
-from selfplay.repository.building.installing import collect
 from selfplay.repository.files.confined_write import Beneath
 from selfplay.repository.files.entries import Header
 from selfplay.repository.files.unpack import Where
 from selfplay.repository.inside.pack import FILE
+from selfplay.repository.suites.django import collecting
 from selfplay.sandbox import WORKDIR, World
 
 COMPILED = "/bytecode"
@@ -36,7 +36,7 @@ def compile_all(world: World, building: Building, results: BuildResults) -> list
         compiling.run("compiling the environment", ["python", "-m", "compileall", "-q", "-j", "2", f"{ENV}/lib"])
         hashed = ["python", "-m", "compileall", "-q", "--invalidation-mode", "checked-hash", WORKDIR]
         compiling.run("compiling the tree", hashed)
-        compiling.run("compiling the tests", collect(), timeout=120.0)
+        compiling.run("compiling the tests", collecting(), timeout=120.0)
         frozen = compiling.must(
             "listing what is installed", ["/build/uv", "pip", "freeze", "--python", f"{ENV}/bin/python"]
         )

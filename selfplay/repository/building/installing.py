@@ -11,7 +11,6 @@ from selfplay.repository.building import go_modules, node_packages
 from selfplay.repository.building.build import ENV, TOOLS, Building, BuildRequest, last_lines
 from selfplay.repository.building.ladder import NOT_INSTALLED, THE_PROJECT, add_roots, climb, setup_line
 from selfplay.repository.errors import BuildFailed
-from selfplay.repository.suites.pytest_suite import render_script
 
 CHECK_SECONDS = 120.0
 NO_PACKAGE = (
@@ -118,11 +117,6 @@ def each(building: Building, what: str, wanted: list[list[str]]) -> None:
     for words in wanted:
         if not building.install(f"installing {' '.join(words)}", *words):
             building.notes.append(f"{' '.join(words)}{NOT_INSTALLED}")
-
-
-def collect() -> str:
-    """The script that only collects tests."""
-    return render_script((), options=("--collect-only",))
 
 
 def pretend(request: BuildRequest) -> dict[str, str]:

@@ -17,7 +17,7 @@ from selfplay.formatting import count
 from selfplay.plain_text import printable, safe_relative
 from selfplay.repository.building.build import ENV, Building, BuildRequest
 from selfplay.repository.building.known_names import MOST_TEXT, distributions_of, missing_modules, named_plugins
-from selfplay.repository.suites.django import INSTALLED, MOST_BYTES, PLUGIN, collections, settings_in
+from selfplay.repository.suites.django import INSTALLED, MOST_BYTES, PLUGIN, collecting, collections, settings_in
 from selfplay.repository.suites.pytest_suite import TestRecord, file_of, parse_records, render_script
 
 LADDER_SECONDS = 240.0
@@ -76,9 +76,8 @@ def climb(building: Building) -> None:
 def look(building: Building) -> Look:
     """Collect the tests, and try a dozen of them."""
     options: tuple[str, ...] = ()
-    for attempt, script in collections(building.settings, first=True):
-        options = attempt
-        done = building.run("collecting the tests", script, timeout=COLLECT_SECONDS)
+    for options in collections(building.settings, first=True):
+        done = building.run("collecting the tests", collecting(options), timeout=COLLECT_SECONDS)
         records = parse_records(done.stdout)
         tests = tuple(record.id for record in records if record.outcome == "collected" and record.kind == "test")
         broken = sum(record.outcome == "failed" for record in records)

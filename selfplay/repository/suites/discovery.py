@@ -11,7 +11,7 @@ from selfplay.repository.detection.declared_commands import declared_commands
 from selfplay.repository.errors import NoTests
 from selfplay.repository.prepared import Prepared
 from selfplay.repository.suites.as_pytest import AsPytest, as_pytest
-from selfplay.repository.suites.django import INSTALLED, MOST_BYTES, collections, settings_in
+from selfplay.repository.suites.django import INSTALLED, MOST_BYTES, collecting, collections, settings_in
 from selfplay.repository.suites.pytest_suite import file_of, parse_records, render_script
 from selfplay.repository.suites.runners import RunnerCall, RunnerRequest
 from selfplay.repository.suites.script_frame import framed
@@ -44,14 +44,14 @@ def collected(prepared: Prepared, run: Run, wanted: AsPytest | None = None) -> F
     calls another runner; files of one name are imported apart. `wanted`: of another runner's command. Raises
     `NoTests`."""
     log, examples = b"", False
-    for options, script in _tries(prepared, wanted):
-        done = run(script, COLLECT_SECONDS)
+    for options, places in _tries(prepared, wanted):
+        done = run(collecting(options, places), COLLECT_SECONDS)
         log = log or done.stdout
         files, broken, some = _read(done)
         examples = examples or some
         if files and broken and SAME_NAMES in done.stdout:
             apart = (*options, "--import-mode=importlib")
-            others, left, _ = _read(run(render_script((), options=(*apart, "--collect-only")), COLLECT_SECONDS))
+            others, left, _ = _read(run(collecting(apart, places), COLLECT_SECONDS))
             if len(others) > len(files):
                 return others, left, apart
         if files:
@@ -78,14 +78,15 @@ def _read(done: Completed) -> tuple[list[str], list[str], bool]:
     return sorted(files), sorted(path for path in broken if path.endswith(".py")), bool(found)
 
 
-def _tries(prepared: Prepared, wanted: AsPytest | None) -> Iterator[tuple[tuple[str, ...], str]]:
-    """pytest's options, and the script that collects the tests with them."""
+def _tries(prepared: Prepared, wanted: AsPytest | None) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
+    """pytest's options, and the places where it looks."""
     if wanted is None or (wanted.django and not wanted.places):
-        settings = _settings(prepared)
-        yield from collections(settings, first=any(note.startswith(INSTALLED) for note in prepared.notes))
+        first = any(note.startswith(INSTALLED) for note in prepared.notes)
+        yield from ((options, ()) for options in collections(_settings(prepared), first=first))
     declared = () if wanted else declared_commands(prepared.tree)
     for way in [wanted] if wanted else filter(None, (as_pytest(command, prepared.tree) for command in declared)):
-        yield from collections(_settings(prepared) if way.django else "", way.places, way.pattern, first=way.django)
+        settings = _settings(prepared) if way.django else ""
+        yield from ((options, way.places) for options in collections(settings, way.pattern, first=way.django))
 
 
 def _settings(prepared: Prepared) -> str:

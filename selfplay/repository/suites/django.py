@@ -21,14 +21,16 @@ def settings_in(manage: bytes) -> str:
     return found[1].decode("ascii", "replace") if found else ""
 
 
-def collections(
-    settings: str, places: Sequence[str] = (), pattern: str = "", *, first: bool = False
-) -> Iterator[tuple[tuple[str, ...], str]]:
-    """pytest's options, and the script that collects the tests with them, in the order in which they are tried.
+def collecting(options: Sequence[str] = (), places: Sequence[str] = ()) -> str:
+    """The script that only collects the tests, of all files or in these places."""
+    return render_script((), options=(*options, "--collect-only", *places))
 
-    `settings`: a Django project's settings module, empty for others; tried last, or `first`. `places`: where to look,
-    for files of a `pattern`."""
+
+def collections(settings: str, pattern: str = "", *, first: bool = False) -> Iterator[tuple[str, ...]]:
+    """pytest's options, in the order in which they are tried.
+
+    `settings`: a Django project's settings module, empty for others; tried last, or `first`. `pattern`: of the files'
+    names."""
     plain = [(*options, *(("-o", f"python_files={pattern}") if pattern else ())) for options in ATTEMPTS]
     own = [(*options, f"--ds={settings}") for options in plain[2:]] if settings else []
-    for options in (*own, *plain) if first else (*plain, *own):
-        yield options, render_script((), options=(*options, "--collect-only", *places))
+    yield from (*own, *plain) if first else (*plain, *own)

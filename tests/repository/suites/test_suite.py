@@ -211,3 +211,6 @@ def test_test_files_of_one_name_in_two_folders(backend: Backend, project: Callab
     suite = measure_suite(prepared, backend)
     assert len(suite.seconds) == 2 and not suite.left_out
     assert "--import-mode=importlib" in suite.options
+    (prepared.tree / "test_other.py").write_text(test)
+    named = measure_suite(prepared, backend, command="python -m unittest discover -s packages")
+    assert named.seconds.keys() == suite.seconds.keys(), "the places of the command are kept"
