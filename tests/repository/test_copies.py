@@ -81,8 +81,12 @@ def test_names_that_are_no_text_end_no_run(backend: Backend, tmp_path: Path) -> 
 def test_packages_that_cannot_be_looked_through_count_as_a_copy(
     backend: Backend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("selfplay.repository.copies.LOOK_SECONDS", 0.001)
-    made = project(tmp_path, {"shop.py": CODE}, {"shop.py": ""})
+    monkeypatch.setattr("selfplay.repository.copies.LOOK_SECONDS", 1.5)
+    large = "".join(f"def large_{n}(value): return value * {n}\n" for n in range(22_000))  # nearly as large as is read
+    made = project(tmp_path, {"shop.py": CODE}, {"0/shop.py": large})
+    for number in range(1, 1000):  # a minute's work: what is slow spends its time on a core, what is starved does not
+        (tmp_path / f"packages/{number}").mkdir()
+        (tmp_path / f"packages/{number}/shop.py").hardlink_to(tmp_path / "packages/0/shop.py")
     assert copies_of(made, backend) == Copies(("/packages/node_modules",))
 
 
