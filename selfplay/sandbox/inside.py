@@ -15,7 +15,9 @@ from typing import Any
 from selfplay.sandbox import messages
 from selfplay.sandbox.errors import WorldRefused
 from selfplay.sandbox.kernel_text import mount_table
-from selfplay.sandbox.launcher import AGENT_FD, FIXED, SECCOMP_FD, SHELF
+from selfplay.sandbox.launcher import SECCOMP_FD
+from selfplay.sandbox.own_root import FIXED
+from selfplay.sandbox.preparing import AGENT_FD, SHELF
 from selfplay.sandbox.programs import Programs, python_folders
 from selfplay.sandbox.protocol import SYSTEM_PATH, WORKDIR, Limits, World
 

@@ -27,6 +27,8 @@ from selfplay.sandbox import (
     loopback,
     messages,
     mounting,
+    own_root,
+    preparing,
     seccomp,
     stream_writer,
     streams,
@@ -128,7 +130,7 @@ class Launcher:
         self._requests.settimeout(START_SECONDS)
         system: dict[str, Any] = inside.system_part(self._programs)
         system |= {"agent": compiled(agent, INSIDE).hex(), "seccomp": seccomp.program().hex()}
-        program = launcher.filled("launcher", compiled(launcher, (mounting, loopback)))
+        program = launcher.filled("launcher", compiled(launcher, (mounting, loopback, preparing, own_root)))
         command = [str(self._programs.python), *("-I", "-S", "-B"), f"/proc/self/fd/{program}"]
         with theirs, os.fdopen(program, "rb"):
             self._process = subprocesses.start(

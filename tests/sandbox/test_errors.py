@@ -123,7 +123,7 @@ def test_a_launcher_that_can_start_no_process_says_so_and_lives_on(monkeypatch: 
 
     monkeypatch.setattr(os, "fork", refused)
     errors = os.memfd_create("errors")
-    launcher.start({"own": 0}, [-1, errors], -1, -1, {})
+    launcher.start({}, [-1, errors], launcher.Common(-1, -1, []))
     assert launching.text(errors) == "no process can be started: Resource temporarily unavailable"
 
 

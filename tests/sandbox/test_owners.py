@@ -15,7 +15,7 @@ from ordinary_user import by_root
 
 from selfplay.sandbox import Mount, World, owners
 from selfplay.sandbox.bubblewrap import BubblewrapBackend
-from selfplay.sandbox.launcher import drop
+from selfplay.sandbox.preparing import drop
 
 from .test_as_ordinary_user import ORDINARY_ID
 
