@@ -9,10 +9,10 @@ import re
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from packaging.version import InvalidVersion, Version
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from selfplay.artifact.decoding import typed
+from selfplay.package_versions import version_of
 
 MOST_PINS = 5_000
 MOST_COMMAND = 64 * 1024
@@ -23,15 +23,7 @@ _PIN = re.compile(r"([A-Za-z0-9](?:[A-Za-z0-9._-]{0,126}[A-Za-z0-9])?)==([A-Za-z
 def pinned(line: str) -> bool:
     """Whether a line is exactly `name==version`: no URL, option, marker, extra or second line."""
     found = _PIN.fullmatch(line)
-    return found is not None and _is_version(found.group(2))
-
-
-def _is_version(text: str) -> bool:
-    try:
-        Version(text)
-    except InvalidVersion:
-        return False
-    return text == text.strip() and len(text) <= 100
+    return found is not None and version_of(found.group(2)) is not None
 
 
 def _python(text: str) -> str:
@@ -47,7 +39,7 @@ def _pin(text: str) -> str:
 
 
 def _version(text: str) -> str:
-    if not _is_version(text):
+    if not version_of(text):
         raise ValueError(f"{text[:80]!r} is not a version")
     return text
 

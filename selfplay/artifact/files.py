@@ -7,13 +7,15 @@ Texts are kept byte for byte: undecodable bytes become surrogates.
 import contextlib
 import hashlib
 import os
-import tempfile
+import secrets
+import stat
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from itertools import takewhile
 from pathlib import Path
 
 from selfplay.artifact.reading import MissingError, UntrustedDataError, read_below
+from selfplay.artifact.written_folders import NEW_FILE, opened_folder
 from selfplay.errors import SelfplayError
 from selfplay.formatting import count, shortened
 from selfplay.plain_text import MAX_PATH, MOST_NAMES, decode, encode, safe_relative
@@ -136,8 +138,10 @@ def save(artifact: Artifact, folder: Path) -> None:
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder and those above it. Where one cannot be made, the ones above it go again."""
+    """Make a folder and those above it, none where a link of another user leads. Where one cannot be made, the ones
+    above it go again."""
     missing = list(takewhile(lambda place: not os.path.lexists(place), (folder, *folder.parents)))
+    os.close(opened_folder(missing[-1].absolute().parent if missing else folder))
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError:
@@ -150,22 +154,34 @@ def make_folder(folder: Path) -> None:
 def write_atomically(path: Path, data: bytes) -> None:
     """Replace `path` with `data`, so that a reader sees the old or the new file, never a part, even after a kill. An
     `OSError` names `path`, not our temporary file. Raises `SelfplayError` for a device or a pipe: replaced by a file,
-    `/dev/null` is gone for everyone."""
+    `/dev/null` is gone for everyone; and for a folder to which a link of another user leads."""
     try:
-        if path.exists() and not path.is_file() and not path.is_dir():
-            raise SelfplayError(f"{shortened(path)} is a device or a pipe, not a file", "Give another path.")
         _write_atomically(path, data)
     except OSError as error:
         raise OSError(error.errno, error.strerror, str(path)) from error
 
 
+def _refuse_device(path: Path, folder: int) -> None:
+    with contextlib.suppress(FileNotFoundError):
+        mode = os.stat(path.name, dir_fd=folder).st_mode
+        if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+            raise SelfplayError(f"{shortened(path)} is a device or a pipe, not a file", "Give another path.")
+
+
 def _write_atomically(path: Path, data: bytes) -> None:
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    temporary = f".{path.name}.{secrets.token_hex(4)}"
+    folder = opened_folder(path.parent)
     try:
-        with os.fdopen(descriptor, "wb") as stream:
-            stream.write(data)
-            os.fchmod(stream.fileno(), 0o644)
-        Path(temporary).replace(path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+        _refuse_device(path, folder)
+        with os.fdopen(os.open(temporary, NEW_FILE, 0o600, dir_fd=folder), "wb") as stream:
+            try:
+                stream.write(data)
+                os.fchmod(stream.fileno(), 0o644)
+                stream.flush()
+                os.rename(temporary, path.name, src_dir_fd=folder, dst_dir_fd=folder)
+            except BaseException:
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(temporary, dir_fd=folder)
+                raise
+    finally:
+        os.close(folder)

@@ -9,6 +9,7 @@ from typing import TextIO
 
 from selfplay.cli import curriculum, solve, evaluate, credit, bugs, export, logs, importing, show, report, trajectories  # noqa: F401  # isort: skip  (as --help shows them)
 from selfplay.cli import sft, learn, train, serve_env, model, image, machine  # noqa: F401  # isort: skip
+from selfplay.artifact.written_folders import refuse_temporary_of_another
 from selfplay.cli.app import app, handle_interrupts
 from selfplay.cli.failures import explained
 from selfplay.exit_codes import REFUSED
@@ -27,6 +28,7 @@ def main() -> None:
     safe_path()
     _tolerant(sys.stdout, sys.stderr)
     try:
+        refuse_temporary_of_another()
         app()
     except Exception as error:
         known = explained(error)

@@ -9,7 +9,7 @@ from typing import Any
 import zstandard
 
 from selfplay.agent.chat_format import ChatFormat
-from selfplay.artifact.files import write_atomically
+from selfplay.artifact.files import make_folder, write_atomically
 from selfplay.commands.asked_roles import BOTH, asked_roles
 from selfplay.curriculum import CurriculumError, read_pool
 from selfplay.curriculum.reading_bounds import bounded_reading
@@ -44,7 +44,7 @@ def write_lessons(order: LessonOrder) -> dict[str, int]:
     chat = ChatFormat(load_tokenizer(order.tokenizer)) if order.tokenizer else None
     form = LessonFormat(roles, chat, order.observation_chars, order.most_tokens, order.scripted)
     data, counts = bounded_reading([order.run], lambda: _lessons(order.run, form))
-    order.out.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(order.out.parent)
     write_atomically(order.out, zstandard.compress(data) if order.out.suffix == ".zst" else data)
     return counts
 

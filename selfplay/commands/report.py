@@ -3,7 +3,9 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from selfplay.artifact.files import write_atomically
+from selfplay.artifact.files import make_folder, write_atomically
+from selfplay.artifact.reading import UntrustedDataError
+from selfplay.artifact.written_folders import refuse_place_of_another
 from selfplay.curriculum import read_pool
 from selfplay.curriculum.reading_bounds import bounded_reading
 from selfplay.errors import SelfplayError, in_words
@@ -33,10 +35,19 @@ def write_report(order: ReportOrder, say: Say) -> Path:
     out = order.out or order.run / NAME
     if out.is_dir():
         raise ReportError(f"{out} is a folder", "Name a file with --out.")
+    if order.out is None:
+        _refuse_run_of_another(order.run)
     page = bounded_reading([order.run], lambda: _page(order, say))
-    out.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(out.parent)
     write_atomically(out, page.encode())
     return out
+
+
+def _refuse_run_of_another(run: Path) -> None:
+    try:
+        refuse_place_of_another(run)
+    except UntrustedDataError as error:
+        raise ReportError(error.message, "Name a file of your own with --out.") from error
 
 
 def _page(order: ReportOrder, say: Say) -> str:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from selfplay.artifact.reading import MIB, UntrustedDataError, read_named
+from selfplay.artifact.written_folders import refuse_place_of_another
 from selfplay.curriculum.trust import remember_run
 from selfplay.errors import SelfplayError, in_words
 from selfplay.formatting import shortened
@@ -62,6 +63,7 @@ def whole_folder(out: Path, refusal: type[SelfplayError], hint: str) -> Iterator
     made = out.with_name(f".{out.name}.new")
     try:
         with written(out, refusal, hint):
+            refuse_place_of_another(out)
             out.parent.mkdir(parents=True, exist_ok=True)
             shutil.rmtree(made, ignore_errors=True)  # left by a kill
             made.mkdir()

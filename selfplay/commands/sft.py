@@ -14,9 +14,9 @@ from typing import Any, Literal, Protocol
 
 from selfplay.agent.chat_format import ChatFormat
 from selfplay.artifact.files import write_atomically
-from selfplay.artifact.written_folders import refuse_strange_below
+from selfplay.artifact.written_folders import refuse_place_of_another, refuse_strange_below
 from selfplay.commands.asked_roles import BOTH, asked_roles
-from selfplay.commands.result_folder import finished
+from selfplay.commands.result_folder import finished, written
 from selfplay.commands.sources import lesson_sources, model_files
 from selfplay.commands.training.shared_checkpoints import refuse_large_descriptions
 from selfplay.curriculum import read_pool
@@ -76,6 +76,8 @@ def sft(order: SftOrder, watcher: SftWatcher) -> dict[str, Any]:
     """Train, write the model, and return the summary. A finished run is not repeated.
 
     Raises `SelfplayError` for errors that the user can mend."""
+    with written(order.out, TrainError, "Give another --out."):
+        refuse_place_of_another(order.out)
     refuse_strange_below(order.out)
     refuse_large_descriptions(order.out)
     settings = {**_settings(order), "episodes": lesson_sources(order.runs), "model_files": model_files(order.model)}

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from selfplay.artifact.files import write_atomically
 from selfplay.artifact.reading import UntrustedDataError, opened_below
+from selfplay.artifact.written_folders import refuse_place_of_another
 from selfplay.curriculum.trust import seal, sealed
 from selfplay.errors import SelfplayError
 from selfplay.formatting import shortened
@@ -114,12 +115,13 @@ def read_calibration(folder: Path, key: str) -> Stored | None:
 
 def write_calibration(folder: Path, key: str, value: Stored) -> Stored:
     """Store a calibration atomically and return what is stored: a too large one becomes a failure. If the folder cannot
-    be written, the next process makes it again."""
+    be written, or is another user's, who could read the names of its canary tests, the next process makes it again."""
     data = _packed(key, value)
     if len(data) > MOST_BYTES:
         value = CalibrationFailure(f"its calibration takes {len(data):,} bytes; the limit is {MOST_BYTES:,}")
         data = _packed(key, value)
-    with contextlib.suppress(OSError):
+    with contextlib.suppress(OSError, UntrustedDataError):
+        refuse_place_of_another(folder)
         write_atomically(folder / CALIBRATION_FILE, data)
     return value
 

@@ -23,8 +23,10 @@ from typing import IO
 import platformdirs
 
 from selfplay.artifact.reading import MIB, UntrustedDataError, read_named
+from selfplay.artifact.written_folders import others_may_write, refuse_place_of_another
 from selfplay.curriculum.made_at import made_at
 from selfplay.curriculum.records import CurriculumError
+from selfplay.errors import in_words
 from selfplay.plain_text import encode
 
 MEMORY = "SELFPLAY_READ_MIB"
@@ -111,9 +113,16 @@ def _seen(sign: str) -> str:
 
 def state_folder() -> Path:
     """The folder of this user's notes: `$XDG_STATE_HOME/selfplay`, by default below the home folder. Raises
-    `CurriculumError`."""
+    `CurriculumError`, also if another user may put notes there."""
     try:
-        return platformdirs.user_state_path("selfplay")
+        folder = platformdirs.user_state_path("selfplay")
+        refuse_place_of_another(folder)
+        if folder.exists() and others_may_write(folder.stat(), folder):
+            folder.chmod(0o700)  # notes are nobody else's
+        return folder
+    except (UntrustedDataError, OSError) as error:
+        why = error.message if isinstance(error, UntrustedDataError) else in_words(error)
+        raise CurriculumError(f"no notes can be kept: {why}", "Name a folder of your own in XDG_STATE_HOME.") from error
     except RuntimeError as error:
         raise CurriculumError(
             "this user has no home, and so no folder for notes", "Name one in XDG_STATE_HOME."
@@ -192,7 +201,7 @@ def _note(kind: str, name: str) -> Path:
 def _write(note: Path) -> bool:
     try:
         note.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        note.touch(mode=0o600)
+        os.close(os.open(note, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
     except OSError:
         return False
     return True

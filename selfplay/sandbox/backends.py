@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from selfplay.artifact.written_folders import refuse_temporary_of_another
 from selfplay.sandbox.errors import IsolationUnavailable
 from selfplay.sandbox.protocol import Backend
 
@@ -25,8 +26,10 @@ def open_backend(name: str = "bubblewrap", image: str | None = None, runtime: st
     """The backend of that name, created and probed once per process, then shared.
 
     `image` and `runtime` are for `docker`: the user's image, and a runtime such as `runsc`. Raises
-    `IsolationUnavailable` which names what this machine lacks and how to get it.
+    `IsolationUnavailable` which names what this machine lacks and how to get it, `UntrustedDataError` where temporary
+    files would lie in a folder of another user.
     """
+    refuse_temporary_of_another()
     if name == "docker":
         from selfplay.sandbox.docker.opening import (
             docker_backend,  # its client takes longer to load than bwrap takes to start

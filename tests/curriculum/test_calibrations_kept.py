@@ -44,3 +44,11 @@ def test_a_strangers_calibration_takes_no_memory(tmp_path: Path) -> None:
         assert tracemalloc.get_traced_memory()[1] < 10 * MIB
     finally:
         tracemalloc.stop()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give folders away")
+def test_a_calibration_is_not_left_in_a_folder_of_another_user(tmp_path: Path) -> None:
+    """It names the canary tests of a bug, and is made again instead."""
+    os.chown(tmp_path, 4321, 4321)
+    assert write_calibration(tmp_path, "key", KNOWN) == KNOWN
+    assert not list(tmp_path.iterdir())

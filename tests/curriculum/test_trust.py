@@ -175,3 +175,21 @@ def test_a_screen_is_as_large_as_it_is(
 @pytest.mark.parametrize("nothing", ["\u200b", "\u2800", "\u3164", "\u115f", "\u034f", "\u00a0", "\u202e", "\ufe0f"])
 def test_signs_that_are_drawn_as_nothing_are_told(nothing: str) -> None:
     assert f"pip\\u{ord(nothing):04x}install" in Wish("setup", f"pip{nothing}install", "").words()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give folders away")
+def test_notes_of_another_user_are_none(state: Path) -> None:
+    """Whoever can put notes there says what the user allowed, and has the key that seals what is the user's own."""
+    (state / "selfplay" / "allowed").mkdir(parents=True)
+    os.chown(state / "selfplay", 4321, 4321)
+    for asks in (
+        lambda: require([SETUP], trust=False),
+        lambda: allow(SETUP),
+        lambda: is_own(state),
+        lambda: seal(b"x"),
+    ):
+        with pytest.raises(
+            CurriculumError, match=r"no notes can be kept: .* belongs to another user \(uid 4321\)"
+        ) as no:
+            asks()
+        assert no.value.hint == "Name a folder of your own in XDG_STATE_HOME."

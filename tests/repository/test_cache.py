@@ -9,7 +9,7 @@ import pytest
 
 from selfplay.curriculum.records import CurriculumError
 from selfplay.curriculum.trust import state_folder
-from selfplay.repository.cache import build_once, check_cache, default_cache
+from selfplay.repository.cache import build_once, check_cache, default_cache, why_unusable
 from selfplay.repository.errors import CacheError
 
 
@@ -98,3 +98,30 @@ def test_a_user_without_a_home_is_told_what_to_name(monkeypatch: pytest.MonkeyPa
     with pytest.raises(CurriculumError, match="this user has no home, and so no folder for notes") as refused:
         state_folder()
     assert refused.value.hint == "Name one in XDG_STATE_HOME."
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give folders away")
+def test_a_cache_of_another_user_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """He put a link in the place of a lock that he had seen there: the file it led to was emptied."""
+    theirs = tmp_path / "theirs"
+    theirs.mkdir(mode=0o777)
+    monkeypatch.setenv("SELFPLAY_CACHE", str(theirs))
+    check_cache(default_cache())
+    os.chown(theirs, 4321, 4321)
+    for cache in (theirs, theirs / "below"):
+        with pytest.raises(CacheError, match=r"another user, .*4321|belongs to another user \(uid 4321\)") as refused:
+            check_cache(cache)
+        assert refused.value.hint == "Set SELFPLAY_CACHE to a folder of your own."
+        assert "uid 4321" in why_unusable(cache)
+
+
+def test_a_lock_is_neither_a_link_nor_emptied(tmp_path: Path) -> None:
+    precious = tmp_path / "precious"
+    precious.write_text("a line")
+    (tmp_path / "cache").mkdir()
+    (tmp_path / "cache" / "k.lock").symlink_to(precious)
+    with pytest.raises(OSError, match="Too many levels of symbolic links"):
+        build_once(tmp_path / "cache" / "k", lambda staging: None, print)
+    assert precious.read_text() == "a line"
+    (tmp_path / "cache" / "l.lock").write_text("of an earlier version")
+    assert build_once(tmp_path / "cache" / "l", lambda staging: None, print).is_dir()

@@ -6,8 +6,7 @@ sources' folders, and only files that belong to a source are brought back.
 
 import re
 
-from packaging.version import InvalidVersion, Version
-
+from selfplay.package_versions import version_of
 from selfplay.repository.building.build import ENV, Building
 from selfplay.repository.building.build_results import BuildResults
 from selfplay.repository.files.confined_write import Beneath
@@ -74,14 +73,6 @@ def locked(listing: str) -> list[str]:
     found = []
     for line in listing.splitlines()[:MOST_LOCKED]:
         match = LOCKED.fullmatch(line)
-        if match and _is_version(match[2]):
+        if match and version_of(match[2]):
             found.append(line)
     return found
-
-
-def _is_version(text: str) -> bool:
-    try:
-        Version(text)
-    except InvalidVersion:
-        return False
-    return True

@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from packaging.specifiers import SpecifierSet
 
 from selfplay import subprocesses
 from selfplay.artifact.environment import PYTHON_VERSION
@@ -55,18 +55,17 @@ def choose(
         if (found := query(Path(wanted))) is None:
             raise NoInterpreter(f"{wanted} is not a Python interpreter that runs")
         return found
-    try:
-        specifier = SpecifierSet(
-            f"=={wanted}.*" if wanted and wanted.count(".") < 2 else f"=={wanted}" if wanted else requires or ""
-        )
-    except InvalidSpecifier:
-        specifier = SpecifierSet()
+    stated = f"=={wanted}.*" if wanted and wanted.count(".") < 2 else f"=={wanted}" if wanted else requires or ""
     available = discover() if available is None else available
-    fitting = [python for python in available if specifier.contains(python.version, prereleases=True)]
+    try:
+        specifier = SpecifierSet(stated)
+        fitting = [python for python in available if specifier.contains(python.version, prereleases=True)]
+    except ValueError:  # it is none, or has a number that is none
+        fitting = list(available)
     if not fitting:
         have = ", ".join(sorted({python.version for python in available})) or "none"
         raise NoInterpreter(
-            f"the project needs Python {specifier}, but this machine has {have}",
+            f"the project needs Python {stated or 'of any version'}, but this machine has {have}",
             "Install one that fits (your distribution's packages, pyenv or `uv python install`), or name one.",
         )
     return fitting[0]

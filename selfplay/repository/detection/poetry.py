@@ -12,6 +12,8 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 
+from selfplay.package_versions import version_of
+
 _ELSEWHERE = frozenset({"path", "file", "git", "url"})  # not on an index
 _CLAUSE = re.compile(r"(~=|\^|~|[=!]=|[<>]=?|=)?v?([^\s^~=<>]+)")
 
@@ -94,7 +96,10 @@ def _clause(text: str) -> str:
     if version in ("*", "x", "X"):
         return ""
     if operator in ("^", "~"):
-        return f">={version},<{_bound(operator, Version(version))}"
+        lowest = version_of(version)
+        if lowest is None:
+            raise ValueError(f"{text!r} is not a constraint")
+        return f">={version},<{_bound(operator, lowest)}"
     return f"{'==' if operator == '=' else operator}{version}"
 
 

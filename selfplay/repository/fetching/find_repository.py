@@ -73,7 +73,7 @@ def locate(path: Path) -> RepositoryPlace:
 
 def at_url(path: Path) -> RepositoryPlace | None:
     """The repository at the path of a `file:` URL, as git finds it; None if there is none. Raises `SourceError`."""
-    for folder in (path, path.with_name(f"{path.name}.git")):
+    for folder in (path, path.parent / f"{path.name}.git") if path.name else (path,):
         if os.path.lexists(folder / ".git") or is_bare(folder):
             git, common = _git_folder(folder)
             return RepositoryPlace(folder, git, common)

@@ -11,7 +11,7 @@ from datetime import UTC
 from pathlib import Path
 
 import requests
-from packaging.version import InvalidVersion, Version
+from packaging.version import Version
 from pypi_simple import (
     PYPI_SIMPLE_ENDPOINT,
     DistributionPackage,
@@ -23,6 +23,7 @@ from pypi_simple.errors import DigestMismatchError, NoDigestsError
 
 from selfplay.checksums import sha256_of
 from selfplay.formatting import Say
+from selfplay.package_versions import version_of
 from selfplay.repository.errors import SourceError
 from selfplay.repository.fetching.gitdir import GitDir
 from selfplay.repository.fetching.reading import ARCHIVES, ReadOrder, Release
@@ -84,9 +85,6 @@ def _client() -> PyPISimple:
     return PyPISimple(endpoint, session=IndexSession(endpoint))
 
 
-LONGEST_VERSION = 100
-
-
 def _packages(client: PyPISimple, name: str) -> list[DistributionPackage]:
     """The files on the index's page of a project; they may be requested from now on."""
     packages = list(client.get_project_page(name, timeout=TIMEOUT).packages)
@@ -110,11 +108,8 @@ def list_sdists(client: PyPISimple, source: PypiSource) -> dict[Version, Distrib
     for package in packages:
         if package.package_type != "sdist" or not package.version or not package.filename.endswith(ENDINGS):
             continue
-        if len(package.version) > LONGEST_VERSION:
-            continue
-        try:
-            version = Version(package.version)
-        except InvalidVersion:
+        version = version_of(package.version)
+        if version is None:
             continue
         if version not in sdists or _preference(package) < _preference(sdists[version]):
             sdists[version] = package

@@ -49,7 +49,7 @@ MODULES = {
         "running", "trees", "uncommitted", "unreadable_files", "versions",
     ),
     "repository/files": ("archive",),
-    "": ("errors", "formatting", "plain_text", "python_source", "subprocesses", "untrusted_json"),
+    "": ("errors", "formatting", "package_versions", "plain_text", "python_source", "subprocesses", "untrusted_json"),
 }  # fmt: skip
 """Folder of the package -> its modules that run inside."""
 OID = re.compile(r"[0-9a-f]{40}")

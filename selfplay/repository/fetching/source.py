@@ -6,8 +6,9 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from packaging.utils import canonicalize_name
-from packaging.version import InvalidVersion, Version
 
+from selfplay.formatting import shortened
+from selfplay.package_versions import version_of
 from selfplay.plain_text import shown
 from selfplay.repository.errors import SourceError
 from selfplay.user_paths import expanded
@@ -173,11 +174,12 @@ def _pypi(text: str) -> PypiSource:
     if not match:
         raise SourceError(f"{text!r} is not pypi:NAME or pypi:NAME==VERSION", FORMS)
     name, version = match.groups()
-    try:
-        exact = str(Version(version)) if version else None
-    except InvalidVersion as error:
-        raise SourceError(f"{text!r}: {version!r} is not a version", "Name one exact version after '=='.") from error
-    return PypiSource(str(canonicalize_name(name)), exact)
+    exact = version_of(version) if version else None
+    if version and exact is None:
+        raise SourceError(
+            f"{shortened(text)!r}: {shortened(version)!r} is not a version", "Name one exact version after '=='."
+        )
+    return PypiSource(str(canonicalize_name(name)), str(exact) if exact else None)
 
 
 def _url(text: str, scheme: str) -> GitSource:

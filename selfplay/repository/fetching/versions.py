@@ -2,11 +2,10 @@
 
 from datetime import UTC, datetime
 
-from packaging.version import InvalidVersion, Version
+from packaging.version import Version
 
+from selfplay.package_versions import version_of
 from selfplay.repository.fetching.gitdir import GitDir, GitError
-
-MAX_VERSION = 200
 
 
 def version_from_tags(store: GitDir, tags: list[str], commit: str) -> str | None:
@@ -36,7 +35,4 @@ def day_of(store: GitDir, commit: str) -> str:
 
 def _tag_version(name: str) -> Version | None:
     digits = name[next((at for at, character in enumerate(name) if character.isdigit()), len(name)) :]
-    try:
-        return Version(digits) if len(digits) <= MAX_VERSION else None
-    except InvalidVersion:
-        return None
+    return version_of(digits)

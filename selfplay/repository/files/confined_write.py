@@ -12,13 +12,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
+from selfplay.artifact.written_folders import NEW_FILE
 from selfplay.formatting import shortened
 from selfplay.repository.errors import BadStream
 from selfplay.sandbox import MIB
 from selfplay.sandbox.identity import identity
 
 DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 LATEST = (1 << 33) * 10**9
 """File times are limited to 1970 to 2242, because file systems treat others differently."""
 REFUSED_NAMES = (errno.EILSEQ, errno.EINVAL, errno.ENAMETOOLONG)

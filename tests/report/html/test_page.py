@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import json
+import os
 import re
 import zlib
 from collections.abc import Iterator
@@ -198,6 +199,16 @@ def test_where_no_file_can_be_written_it_says_so(tmp_path: Path, out: str) -> No
     (tmp_path / "file").touch()
     with pytest.raises((ReportError, OSError)):
         write_report(ReportOrder(run, tmp_path / out), print)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give folders away")
+def test_the_page_of_another_users_run_goes_elsewhere(tmp_path: Path) -> None:
+    run = made_run(tmp_path / "run", 1)
+    os.chown(run, 4321, 4321)
+    with pytest.raises(ReportError, match=r"run belongs to another user \(uid 4321\)") as refused:
+        write_report(ReportOrder(run), print)
+    assert refused.value.hint == "Name a file of your own with --out."
+    assert write_report(ReportOrder(run, tmp_path / "page.html"), print).exists()
 
 
 def test_a_link_in_the_place_of_the_page_is_replaced_and_not_followed(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 from repository_fixtures import Taken, git, write
 
 from selfplay.repository.errors import SourceError
-from selfplay.repository.fetching.find_repository import locate
+from selfplay.repository.fetching.find_repository import at_url, locate
 
 Make = Callable[..., Path]
 Take = Callable[..., Taken]
@@ -87,3 +87,9 @@ def test_another_user_s_repository_around_a_folder_does_not_say_what_is_in_it(tm
     assert locate(project.parent).root == project.parent, "the user named it"
     write(project, {".git/HEAD": ""})
     assert locate(project).root == project
+
+
+@pytest.mark.parametrize("path", ["/", "//", "//."])
+def test_a_url_of_the_whole_machine_is_no_repository(path: str) -> None:
+    """Its path has no name to put `.git` behind."""
+    assert at_url(Path(path)) is None

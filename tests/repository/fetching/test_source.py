@@ -89,6 +89,7 @@ def test_what_has_the_form_of_a_source_is_it_whatever_lies_here(
         ("pypi:", "is not pypi:NAME"),
         ("pypi:a b", "is not pypi:NAME"),
         ("pypi:attrs==latest", "'latest' is not a version"),
+        pytest.param("pypi:attrs==1!" + "9" * 5000, "is not a version", id="a version of 5000 digits"),
     ],
 )
 def test_what_is_refused(text: str, message: str) -> None:
