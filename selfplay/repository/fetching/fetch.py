@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
+from selfplay.artifact.reading import UntrustedDataError
+from selfplay.artifact.written_folders import opened_folder
 from selfplay.formatting import Say
 from selfplay.repository.cache import give
 from selfplay.repository.errors import CacheError, SourceError
@@ -84,6 +86,7 @@ def bring_tree(layer: Path, tree_hash: str, target: Path, backend: Backend) -> N
 def task_of(source: Source, store: GitDir, downloads: Path, releases: int, progress: Say) -> FetchTask:
     """Locate, fetch or download the source. Raises `SourceError`."""
     if isinstance(source, PathSource):
+        _refuse_strange_link(source.path)
         return local(locate(source.path), str(source), store)
     progress(f"fetching {source}") if isinstance(source, GitSource) else None
     if isinstance(source, GitSource):
@@ -104,9 +107,21 @@ def local(place: RepositoryPlace, shown: str, store: GitDir) -> FetchTask:
     return FetchTask(order, store, mounts, place.root.stat().st_uid)
 
 
+def _refuse_strange_link(folder: Path) -> None:
+    """Raises `SourceError` for a folder to which a link of another user leads: what he may not read himself would come
+    into a run, and be shared with it."""
+    try:
+        os.close(opened_folder(folder))
+    except UntrustedDataError as error:
+        raise SourceError(error.message, "Name the folder that it leads to, if you mean that.") from error
+    except OSError:  # there is none, which is told in other words
+        return
+
+
 def _of_url(source: GitSource, store: GitDir) -> FetchTask:
     parts = urlsplit(source.url)
     if parts.scheme.lower() == "file":
+        _refuse_strange_link(Path(unquote(parts.path)))
         place = at_url(Path(unquote(parts.path)))
         if place is None:
             message = f"{source} cannot be fetched: {unquote(parts.path)!r} does not appear to be a git repository"

@@ -218,3 +218,16 @@ def test_a_machine_without_a_process_left_is_not_the_sources_fault(
     monkeypatch.setattr(quarantine, "LIMITS", replace(quarantine.LIMITS, processes=2))
     with pytest.raises(SandboxLost, match="no process could be started to read"):
         taken(folder)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give links away")
+@pytest.mark.parametrize("form", ["{}", "file://{}"])
+def test_a_link_of_another_user_is_no_source(repository: Make, taken: Take, tmp_path: Path, form: str) -> None:
+    """It led to what its owner may not read: root's copy of it went into a run, and from there to others."""
+    folder = repository({"a.py": "1\n"})
+    (tmp_path / "link").symlink_to(folder)
+    assert taken(form.format(tmp_path / "link")).found.commit == git(folder, "rev-parse", "HEAD")
+    os.chown(tmp_path / "link", 4321, 4321, follow_symlinks=False)
+    with pytest.raises(SourceError, match=r"a link of another user \(uid 4321\) leads to .*/link") as refused:
+        taken(form.format(tmp_path / "link"))
+    assert refused.value.hint == "Name the folder that it leads to, if you mean that."
