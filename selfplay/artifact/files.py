@@ -15,9 +15,9 @@ from itertools import takewhile
 from pathlib import Path
 
 from selfplay.artifact.reading import MissingError, UntrustedDataError, read_below
-from selfplay.artifact.written_folders import NEW_FILE, opened_folder
 from selfplay.errors import SelfplayError
 from selfplay.formatting import count, shortened
+from selfplay.owned_folders import NEW_FILE, opened_folder
 from selfplay.plain_text import MAX_PATH, MOST_NAMES, decode, encode, safe_relative
 
 FILE_NAMES = {

@@ -9,11 +9,11 @@ from typing import TextIO
 
 from selfplay.cli import curriculum, solve, evaluate, credit, bugs, export, logs, importing, show, report, trajectories  # noqa: F401  # isort: skip  (as --help shows them)
 from selfplay.cli import sft, learn, train, serve_env, model, image, machine  # noqa: F401  # isort: skip
-from selfplay.artifact.written_folders import refuse_temporary_of_another
 from selfplay.cli.app import app, handle_interrupts
 from selfplay.cli.failures import explained
 from selfplay.exit_codes import REFUSED
 from selfplay.formatting import shortened
+from selfplay.owned_folders import refuse_temporary_of_another
 from selfplay.plain_text import told
 from selfplay.subprocesses import safe_path
 

@@ -5,9 +5,9 @@ import re
 from itertools import count
 from pathlib import Path
 
-from selfplay.artifact.written_folders import is_trusted
 from selfplay.curriculum import CurriculumError, read_pool
 from selfplay.curriculum.trust import is_own
+from selfplay.owned_folders import is_trusted
 from selfplay.repository.fetching.source import GitSource, ImageSource, PathSource, PypiSource, is_list, parse_source
 
 RUNS = Path("runs")

@@ -4,13 +4,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from selfplay.artifact.files import make_folder, write_atomically
-from selfplay.artifact.reading import UntrustedDataError
-from selfplay.artifact.written_folders import refuse_place_of_another
 from selfplay.curriculum import read_pool
 from selfplay.curriculum.reading_bounds import bounded_reading
 from selfplay.errors import SelfplayError, in_words
 from selfplay.formatting import Say
 from selfplay.local_server import LocalServer
+from selfplay.owned_folders import FolderOfAnother, refuse_place_of_another
 from selfplay.report.html.building import build
 from selfplay.report.html.serving import open_server
 
@@ -46,7 +45,7 @@ def write_report(order: ReportOrder, say: Say) -> Path:
 def _refuse_run_of_another(run: Path) -> None:
     try:
         refuse_place_of_another(run)
-    except UntrustedDataError as error:
+    except FolderOfAnother as error:
         raise ReportError(error.message, "Name a file of your own with --out.") from error
 
 

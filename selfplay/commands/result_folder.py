@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from selfplay.artifact.reading import MIB, UntrustedDataError, read_named
-from selfplay.artifact.written_folders import refuse_place_of_another
 from selfplay.curriculum.trust import remember_run
 from selfplay.errors import SelfplayError, in_words
 from selfplay.formatting import shortened
 from selfplay.loop.ledger import whole
+from selfplay.owned_folders import refuse_place_of_another
 from selfplay.untrusted_json import AnswerError, json_value
 
 MOST_SUMMARY = 64 * MIB

@@ -14,7 +14,7 @@ from typing import Any, Literal, Protocol
 
 from selfplay.agent.chat_format import ChatFormat
 from selfplay.artifact.files import write_atomically
-from selfplay.artifact.written_folders import refuse_place_of_another, refuse_strange_below
+from selfplay.artifact.written_folders import refuse_strange_below
 from selfplay.commands.asked_roles import BOTH, asked_roles
 from selfplay.commands.result_folder import finished, written
 from selfplay.commands.sources import lesson_sources, model_files
@@ -22,6 +22,7 @@ from selfplay.commands.training.shared_checkpoints import refuse_large_descripti
 from selfplay.curriculum import read_pool
 from selfplay.curriculum.trust import remember_run
 from selfplay.formatting import count
+from selfplay.owned_folders import refuse_place_of_another
 from selfplay.policies.tokenizer import imported, load_tokenizer
 from selfplay.sft.sequences import Lecture, LessonsWanted, lectures
 from selfplay.train.errors import TrainError

@@ -17,7 +17,6 @@ from pathlib import Path
 
 from selfplay.artifact.files import write_atomically
 from selfplay.artifact.reading import UntrustedDataError, opened_below
-from selfplay.artifact.written_folders import refuse_place_of_another
 from selfplay.curriculum.trust import seal, sealed
 from selfplay.errors import SelfplayError
 from selfplay.formatting import shortened
@@ -26,6 +25,7 @@ from selfplay.oracle.calibrate import calibrate
 from selfplay.oracle.calibration import Calibration, CalibrationFailure, UnreadableCalibration
 from selfplay.oracle.errors import OracleError
 from selfplay.oracle.task import Oracle, Task
+from selfplay.owned_folders import FolderOfAnother, refuse_place_of_another
 from selfplay.plain_text import encode
 from selfplay.sandbox import Backend, InsideError, Limits
 from selfplay.sandbox.errors import as_lost
@@ -120,7 +120,7 @@ def write_calibration(folder: Path, key: str, value: Stored) -> Stored:
     if len(data) > MOST_BYTES:
         value = CalibrationFailure(f"its calibration takes {len(data):,} bytes; the limit is {MOST_BYTES:,}")
         data = _packed(key, value)
-    with contextlib.suppress(OSError, UntrustedDataError):
+    with contextlib.suppress(OSError, FolderOfAnother):
         refuse_place_of_another(folder)
         write_atomically(folder / CALIBRATION_FILE, data)
     return value

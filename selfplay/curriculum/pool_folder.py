@@ -11,11 +11,11 @@ from pathlib import Path
 
 from selfplay.artifact.files import make_folder
 from selfplay.artifact.reading import UntrustedDataError, listed_below
-from selfplay.artifact.written_folders import refuse_place_of_another
 from selfplay.curriculum.database_errors import FREE, no_space
 from selfplay.curriculum.records import CurriculumError
 from selfplay.curriculum.untrusted_sqlite import DATABASE, LEDGER, own_folders, refuse_strange_files
 from selfplay.formatting import shortened
+from selfplay.owned_folders import FolderOfAnother, refuse_place_of_another
 
 LOCK = ".lock"
 FRESH = f".{DATABASE}.new"
@@ -77,7 +77,7 @@ def take_folder(folder: Path) -> list[Path]:
         foreign = "" if there else _foreign(folder)
         if (missing or not (there or foreign)) and (mode := folder.stat().st_mode) & 0o077:
             folder.chmod(mode & 0o700)
-    except UntrustedDataError as error:
+    except (FolderOfAnother, UntrustedDataError) as error:
         raise CurriculumError(error.message, error.hint) from error
     except OSError as error:
         todo = FREE if no_space(error) else "Give another --out."

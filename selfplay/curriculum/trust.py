@@ -23,10 +23,10 @@ from typing import IO
 import platformdirs
 
 from selfplay.artifact.reading import MIB, UntrustedDataError, read_named
-from selfplay.artifact.written_folders import others_may_write, refuse_place_of_another
 from selfplay.curriculum.made_at import made_at
 from selfplay.curriculum.records import CurriculumError
 from selfplay.errors import in_words
+from selfplay.owned_folders import FolderOfAnother, others_may_write, refuse_place_of_another
 from selfplay.plain_text import encode
 
 MEMORY = "SELFPLAY_READ_MIB"
@@ -120,8 +120,8 @@ def state_folder() -> Path:
         if folder.exists() and others_may_write(folder.stat(), folder):
             folder.chmod(0o700)  # notes are nobody else's
         return folder
-    except (UntrustedDataError, OSError) as error:
-        why = error.message if isinstance(error, UntrustedDataError) else in_words(error)
+    except (FolderOfAnother, OSError) as error:
+        why = error.message if isinstance(error, FolderOfAnother) else in_words(error)
         raise CurriculumError(f"no notes can be kept: {why}", "Name a folder of your own in XDG_STATE_HOME.") from error
     except RuntimeError as error:
         raise CurriculumError(

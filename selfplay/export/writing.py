@@ -9,11 +9,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from selfplay.artifact.reading import UntrustedDataError
-from selfplay.artifact.written_folders import OF_ONES_OWN, refuse_place_of_another
 from selfplay.checksums import sha256_of
 from selfplay.curriculum import CurriculumError
 from selfplay.export.columns import ENTITY, Kind, Row
+from selfplay.owned_folders import OF_ONES_OWN, FolderOfAnother, refuse_place_of_another
 from selfplay.sandbox.owners import remove
 
 MANIFEST = "MANIFEST.sha256"
@@ -46,7 +45,7 @@ def new_folder(out: Path) -> Iterator[Path]:
         finally:
             os.close(held)
             remove(staging)
-    except UntrustedDataError as error:
+    except FolderOfAnother as error:
         raise CurriculumError(error.message, error.hint) from error
     except OSError as error:
         hint = "Free some space there." if error.errno in (errno.ENOSPC, errno.EDQUOT) else "Give another --out."

@@ -14,10 +14,9 @@ from pathlib import Path
 
 import platformdirs
 
-from selfplay.artifact.reading import UntrustedDataError
-from selfplay.artifact.written_folders import is_machines, others_may_write, refuse_place_of_another
 from selfplay.errors import in_a_line
 from selfplay.formatting import Say, shortened
+from selfplay.owned_folders import FolderOfAnother, is_machines, others_may_write, refuse_place_of_another
 from selfplay.repository.disk import VARIABLE, cache_error
 from selfplay.repository.errors import CacheError
 from selfplay.sandbox.owners import remove
@@ -47,7 +46,7 @@ def check_cache(cache: Path) -> None:
             cache.chmod(0o700)  # one of an earlier version
         with tempfile.TemporaryFile(dir=cache):
             pass
-    except UntrustedDataError as error:
+    except FolderOfAnother as error:
         raise _of_another(error) from error
     except OSError as error:
         plain = OSError(error.errno, error.strerror, os.fspath(cache))  # drops the name of the temporary file
@@ -63,10 +62,10 @@ def _refuse_others(cache: Path) -> None:
         refuse_place_of_another(cache)
     chosen = known is not None and known.st_uid == os.geteuid() != 0 and os.environ.get(VARIABLE)
     if known is not None and chosen and others_may_write(known, cache):
-        raise UntrustedDataError(f"another user may write to {shortened(cache)}")
+        raise FolderOfAnother(f"another user may write to {shortened(cache)}")
 
 
-def _of_another(error: UntrustedDataError) -> CacheError:
+def _of_another(error: FolderOfAnother) -> CacheError:
     return CacheError(f"the cache cannot be used: {error.message}", f"Set {VARIABLE} to a folder of your own.")
 
 
@@ -78,7 +77,7 @@ def why_unusable(cache: Path) -> str:
         if os.access(place, os.W_OK | os.X_OK):
             return ""
         code = errno.EROFS if os.statvfs(place).f_flag & os.ST_RDONLY else errno.EACCES
-    except UntrustedDataError as error:
+    except FolderOfAnother as error:
         return in_a_line(_of_another(error))
     except OSError as error:
         code = error.errno or errno.EACCES

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from selfplay.artifact.written_folders import refuse_temporary_of_another
+from selfplay.owned_folders import refuse_temporary_of_another
 from selfplay.sandbox.errors import IsolationUnavailable
 from selfplay.sandbox.protocol import Backend
 
@@ -26,7 +26,7 @@ def open_backend(name: str = "bubblewrap", image: str | None = None, runtime: st
     """The backend of that name, created and probed once per process, then shared.
 
     `image` and `runtime` are for `docker`: the user's image, and a runtime such as `runsc`. Raises
-    `IsolationUnavailable` which names what this machine lacks and how to get it, `UntrustedDataError` where temporary
+    `IsolationUnavailable` which names what this machine lacks and how to get it, `FolderOfAnother` where temporary
     files would lie in a folder of another user.
     """
     refuse_temporary_of_another()

@@ -18,7 +18,7 @@ def half_written(path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     before = set(path.parent.iterdir())
     with monkeypatch.context() as patched:
-        patched.setattr(Path, "replace", lambda *both: os._exit(9))
+        patched.setattr(os, "rename", lambda *both, **folders: os._exit(9))
         child = os.fork()
         if child == 0:
             write_atomically(path, b"half")

@@ -9,9 +9,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from selfplay.artifact.reading import UntrustedDataError
-from selfplay.artifact.written_folders import opened_folder
 from selfplay.formatting import Say
+from selfplay.owned_folders import FolderOfAnother, opened_folder
 from selfplay.repository.cache import give
 from selfplay.repository.errors import CacheError, SourceError
 from selfplay.repository.fetching.copying import RUN_SECONDS, SOURCE_SECONDS, copied
@@ -112,7 +111,7 @@ def _refuse_strange_link(folder: Path) -> None:
     into a run, and be shared with it."""
     try:
         os.close(opened_folder(folder))
-    except UntrustedDataError as error:
+    except FolderOfAnother as error:
         raise SourceError(error.message, "Name the folder that it leads to, if you mean that.") from error
     except OSError:  # there is none, which is told in other words
         return

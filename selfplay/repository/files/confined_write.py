@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
-from selfplay.artifact.written_folders import NEW_FILE
 from selfplay.formatting import shortened
+from selfplay.owned_folders import NEW_FILE
 from selfplay.repository.errors import BadStream
 from selfplay.sandbox import MIB
 from selfplay.sandbox.identity import identity

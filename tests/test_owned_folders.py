@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from selfplay.artifact.files import make_folder, write_atomically
-from selfplay.artifact.reading import UntrustedDataError
-from selfplay.artifact.written_folders import (
+from selfplay.owned_folders import (
+    FolderOfAnother,
     opened_folder,
     others_may_write,
     refuse_place_of_another,
@@ -100,7 +100,7 @@ def test_a_link_of_another_user_is_not_followed(tmp_path: Path, act: Callable[[P
     else:
         (theirs / "link").symlink_to(own)
         place = given(theirs / "link")
-    with pytest.raises(UntrustedDataError, match=r"a link of another user \(uid 4321\) leads to"):
+    with pytest.raises(FolderOfAnother, match=r"a link of another user \(uid 4321\) leads to"):
         act(place)
     assert not list(own.iterdir())
 
@@ -130,7 +130,7 @@ def test_a_folder_that_is_replaced_while_it_is_written_to_gets_nothing(tmp_path:
         try:
             write_atomically(theirs / "run" / "report.html", b"theirs")
             written += 1
-        except (UntrustedDataError, OSError):
+        except (FolderOfAnother, OSError):
             refused += 1
     over.set()
     racing.join()
@@ -168,6 +168,6 @@ def test_temporary_files_do_not_lie_in_a_folder_of_another_user(
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     refuse_temporary_of_another()
     given(tmp_path)
-    with pytest.raises(UntrustedDataError, match=r"another user may change what is in .* where temporary files") as no:
+    with pytest.raises(FolderOfAnother, match=r"another user may change what is in .* where temporary files") as no:
         refuse_temporary_of_another()
     assert no.value.hint == "Set TMPDIR to a folder of your own."
