@@ -8,6 +8,7 @@ all the same: volumes of containers are such.
 
 import contextlib
 import errno
+import functools
 import grp
 import os
 import pwd
@@ -61,6 +62,11 @@ def refuse_place_of_another(folder: Path) -> None:
         raise FolderOfAnother(
             f"{shortened(folder)} would lie in a folder of another user, {shortened(place)} (uid {owner})", OF_ONES_OWN
         )
+
+
+def rights_of(*folders: Path) -> int:
+    """What others may do, at most, with what is made of these folders, as a mode: what each of them lets them do."""
+    return functools.reduce(int.__and__, (folder.stat().st_mode | 0o700 for folder in folders), 0o777)
 
 
 def refuse_temporary_of_another() -> None:

@@ -17,6 +17,7 @@ from selfplay.owned_folders import (
     others_may_write,
     refuse_place_of_another,
     refuse_temporary_of_another,
+    rights_of,
 )
 
 ANOTHER = 4321
@@ -171,3 +172,26 @@ def test_temporary_files_do_not_lie_in_a_folder_of_another_user(
     with pytest.raises(FolderOfAnother, match=r"another user may change what is in .* where temporary files") as no:
         refuse_temporary_of_another()
     assert no.value.hint == "Set TMPDIR to a folder of your own."
+
+
+def test_a_file_has_the_rights_that_the_users_mask_leaves(tmp_path: Path) -> None:
+    """All were open to everybody to read, whatever the mask."""
+    before = os.umask(0o077)
+    try:
+        write_atomically(tmp_path / "closed", b"")
+        os.umask(0o022)
+        write_atomically(tmp_path / "open", b"")
+        write_atomically(tmp_path / "of a run", b"", 0o700)
+    finally:
+        os.umask(before)
+    modes = {path.name: path.stat().st_mode & 0o777 for path in tmp_path.iterdir()}
+    assert modes == {"closed": 0o600, "open": 0o644, "of a run": 0o600}
+
+
+def test_what_is_made_of_folders_is_closed_as_they_are(tmp_path: Path) -> None:
+    modes = {"all": 0o755, "group": 0o750, "mine": 0o500}
+    for name, mode in modes.items():
+        (tmp_path / name).mkdir()
+        (tmp_path / name).chmod(mode)
+    found = [rights_of(*(tmp_path / name for name in names)) for names in ([], ["all"], ["all", "group"], [*modes])]
+    assert found == [0o777, 0o755, 0o750, 0o700]

@@ -151,12 +151,13 @@ def make_folder(folder: Path) -> None:
         raise
 
 
-def write_atomically(path: Path, data: bytes) -> None:
-    """Replace `path` with `data`, so that a reader sees the old or the new file, never a part, even after a kill. An
+def write_atomically(path: Path, data: bytes, rights: int = 0o666) -> None:
+    """Replace `path` with `data`, so that a reader sees the old or the new file, never a part, even after a kill.
+    `rights`: what others may do, at most; the user's mask takes from it. An
     `OSError` names `path`, not our temporary file. Raises `SelfplayError` for a device or a pipe: replaced by a file,
     `/dev/null` is gone for everyone; and for a folder to which a link of another user leads."""
     try:
-        _write_atomically(path, data)
+        _write_atomically(path, data, rights & 0o666)
     except OSError as error:
         raise OSError(error.errno, error.strerror, str(path)) from error
 
@@ -168,15 +169,14 @@ def _refuse_device(path: Path, folder: int) -> None:
             raise SelfplayError(f"{shortened(path)} is a device or a pipe, not a file", "Give another path.")
 
 
-def _write_atomically(path: Path, data: bytes) -> None:
+def _write_atomically(path: Path, data: bytes, rights: int) -> None:
     temporary = f".{path.name}.{secrets.token_hex(4)}"
     folder = opened_folder(path.parent)
     try:
         _refuse_device(path, folder)
-        with os.fdopen(os.open(temporary, NEW_FILE, 0o600, dir_fd=folder), "wb") as stream:
+        with os.fdopen(os.open(temporary, NEW_FILE, rights, dir_fd=folder), "wb") as stream:
             try:
                 stream.write(data)
-                os.fchmod(stream.fileno(), 0o644)
                 stream.flush()
                 os.rename(temporary, path.name, src_dir_fd=folder, dst_dir_fd=folder)
             except BaseException:

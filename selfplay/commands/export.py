@@ -58,7 +58,7 @@ def run_export(order: ExportOrder) -> Exported:
     found = bounded_reading(order.runs, lambda: collect(order.runs, order.choice))
     for one in found.bugs:
         require(_wanted(one.bug), order.trust)
-    with bounded_time(order.runs), new_folder(order.out) as folder:
+    with bounded_time(order.runs), new_folder(order.out, *order.runs) as folder:
         found.leave_out(confined_reading(order.runs, lambda: write_environments(folder, found.bugs), folder))
         splits = dict(_splits(found, order.train))
         sums = dataset.write(order.form, folder, splits, found, order.statement, order.parquet)

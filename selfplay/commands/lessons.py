@@ -14,6 +14,7 @@ from selfplay.commands.asked_roles import BOTH, asked_roles
 from selfplay.curriculum import CurriculumError, read_pool
 from selfplay.curriculum.reading_bounds import bounded_reading
 from selfplay.export.lessons import LessonFormat, lesson_rows
+from selfplay.owned_folders import rights_of
 from selfplay.plain_text import well_formed
 from selfplay.policies.tokenizer import load_tokenizer
 
@@ -45,7 +46,8 @@ def write_lessons(order: LessonOrder) -> dict[str, int]:
     form = LessonFormat(roles, chat, order.observation_chars, order.most_tokens, order.scripted)
     data, counts = bounded_reading([order.run], lambda: _lessons(order.run, form))
     make_folder(order.out.parent)
-    write_atomically(order.out, zstandard.compress(data) if order.out.suffix == ".zst" else data)
+    packed = zstandard.compress(data) if order.out.suffix == ".zst" else data
+    write_atomically(order.out, packed, rights_of(order.run))
     return counts
 
 

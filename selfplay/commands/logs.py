@@ -79,7 +79,7 @@ def run_logs(
     wanted = _wanted(order)
     expect(len(wanted))
     failed: dict[str, str] = {}
-    with new_folder(order.out) as folder:
+    with new_folder(order.out, *order.runs) as folder:
         jobs = list(_jobs(order, wanted, backend, failed))
         for name in failed:
             done(name)

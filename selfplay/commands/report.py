@@ -9,7 +9,7 @@ from selfplay.curriculum.reading_bounds import bounded_reading
 from selfplay.errors import SelfplayError, in_words
 from selfplay.formatting import Say
 from selfplay.local_server import LocalServer
-from selfplay.owned_folders import FolderOfAnother, refuse_place_of_another
+from selfplay.owned_folders import FolderOfAnother, refuse_place_of_another, rights_of
 from selfplay.report.html.building import build
 from selfplay.report.html.serving import open_server
 
@@ -38,7 +38,7 @@ def write_report(order: ReportOrder, say: Say) -> Path:
         _refuse_run_of_another(order.run)
     page = bounded_reading([order.run], lambda: _page(order, say))
     make_folder(out.parent)
-    write_atomically(out, page.encode())
+    write_atomically(out, page.encode(), rights_of(order.run))
     return out
 
 

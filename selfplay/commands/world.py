@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from selfplay.curriculum import CurriculumError
+from selfplay.curriculum.reading_bounds import run_of
 from selfplay.curriculum.stored_bugs import prepared_for, read_bug
 from selfplay.export.writing import new_folder
 from selfplay.oracle.world import open_world
@@ -42,7 +43,7 @@ def hand_out(folder: Path, out: Path, backend: Backend, *, trust: bool = False) 
 
     def work() -> None:
         ready = make_ready(folder, prepared_for(folder, bug, backend, trust=trust))
-        with new_folder(out) as staging:
+        with new_folder(out, run_of(folder)) as staging:
             (staging / TREE).mkdir()
             with open_world(backend, ready.task) as world:
                 try:

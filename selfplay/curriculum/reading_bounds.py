@@ -54,10 +54,10 @@ def confined_reading(runs: Sequence[Path], read: Callable[[], T], out: Path | No
     known = (state_folder() / "runs", state_folder() / "allowed")
     hold_key()
     with tempfile.TemporaryDirectory(prefix=marked()) as scratch:
-        return confined(read, [*map(_run_of, runs), *known], [Path(scratch), *([out] if out else [])])
+        return confined(read, [*map(run_of, runs), *known], [Path(scratch), *([out] if out else [])])
 
 
-def _run_of(path: Path) -> Path:
+def run_of(path: Path) -> Path:
     """The run that a bug or a trajectory lies in; the path itself if it is in none."""
     return next((one for one in (path, path.parent, path.parent.parent) if (one / DATABASE).is_file()), path)
 
@@ -88,7 +88,7 @@ def bounded_time(runs: Sequence[Path]) -> Iterator[None]:
 
 def _all_own(runs: Sequence[Path]) -> bool:
     """Whether this user made all of these: a run, or a file or bug of it. A run in a run is its own maker's."""
-    return all(is_own(_run_of(path)) for path in runs)
+    return all(is_own(run_of(path)) for path in runs)
 
 
 def _named(runs: Sequence[Path]) -> str:

@@ -12,7 +12,7 @@ from pathlib import Path
 from selfplay.checksums import sha256_of
 from selfplay.curriculum import CurriculumError
 from selfplay.export.columns import ENTITY, Kind, Row
-from selfplay.owned_folders import OF_ONES_OWN, FolderOfAnother, refuse_place_of_another
+from selfplay.owned_folders import OF_ONES_OWN, FolderOfAnother, refuse_place_of_another, rights_of
 from selfplay.sandbox.owners import remove
 
 MANIFEST = "MANIFEST.sha256"
@@ -21,8 +21,9 @@ LARGE = 500_000_000
 
 
 @contextmanager
-def new_folder(out: Path) -> Iterator[Path]:
-    """A folder that becomes `out` if the context succeeds; else nothing is left. Raises `CurriculumError` if `out` is
+def new_folder(out: Path, *made_of: Path) -> Iterator[Path]:
+    """A folder that becomes `out` if the context succeeds; else nothing is left. `made_of`: runs that it is made of: it
+    is closed to whom they are closed. Raises `CurriculumError` if `out` is
     not empty, another user's, cannot be written, or the disk is full."""
     try:
         if out.is_symlink() or (out.exists() and (not out.is_dir() or any(out.iterdir()))):
@@ -34,6 +35,7 @@ def new_folder(out: Path) -> Iterator[Path]:
         out.parent.mkdir(parents=True, exist_ok=True)
         remove(staging)
         staging.mkdir()
+        staging.chmod(staging.stat().st_mode & rights_of(*made_of))
         held = os.open(staging, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
         try:
             yield Path(f"/proc/{os.getpid()}/fd/{held}")  # whatever somebody puts in its place meanwhile

@@ -32,3 +32,15 @@ def test_a_folder_of_another_user_is_refused(tmp_path: Path) -> None:
         with new_folder(tmp_path / "shared" / "out"):
             pytest.fail("it was made")
     assert not list((tmp_path / "shared").iterdir())
+
+
+def test_it_is_closed_to_whom_the_run_is_closed(tmp_path: Path) -> None:
+    """A dataset of a closed run lay open beside it: its code, its answers and its hidden tests."""
+    for name, mode in {"open": 0o755, "closed": 0o700}.items():
+        (tmp_path / name).mkdir()
+        (tmp_path / name).chmod(mode)
+    for runs, closed in ((["open"], False), (["open", "closed"], True)):
+        out = tmp_path / f"made-of-{len(runs)}"
+        with new_folder(out, *(tmp_path / name for name in runs)) as folder:
+            assert bool(folder.stat().st_mode & 0o077) is not closed
+        assert bool(out.stat().st_mode & 0o077) is not closed
