@@ -19,7 +19,7 @@ from typing import IO, Any
 from selfplay.sandbox import inside
 from selfplay.sandbox.docker import image_files
 from selfplay.sandbox.docker.client import Engine, ImageUnusable, patiently, translated
-from selfplay.sandbox.docker.image_settings import volumes
+from selfplay.sandbox.docker.image_settings import named_folder, variables, volumes
 from selfplay.sandbox.docker.labels import labels
 from selfplay.sandbox.kill_detection import believed_here
 from selfplay.sandbox.programs import find_interpreter, python_folders
@@ -69,12 +69,12 @@ def hidden(engine: Engine, image: Image, place: str, owner: tuple[int, int]) -> 
 def adopted(engine: Engine, said: dict[str, Any], owner: tuple[int, int], place: str, name: str) -> Image:
     """The image of this engine's answer, adopted once and later found by a name of ours. `name`: what the user calls
     it."""
+    env = variables(said["Config"], name)
     kept = tuple(one for one in volumes(said["Config"], name) if one != place)  # a link to `/testbed` takes its place
     tag = hashlib.sha256(f"{said['Id']} {owner} {place} {ADOPTION}".encode()).hexdigest()[:12]
     if not engine.api.images(f"{ADOPTED}:{tag}"):
         adopt(engine, said["Id"], tag, owner, place, kept)
-    variables = dict(entry.split("=", 1) for entry in said["Config"].get("Env") or () if "=" in entry)
-    return Image(f"{ADOPTED}:{tag}", said["Id"], "python3", ours=False, env=variables, volumes=kept)
+    return Image(f"{ADOPTED}:{tag}", said["Id"], "python3", ours=False, env=env, volumes=kept)
 
 
 def adopt(engine: Engine, id: str, tag: str, owner: tuple[int, int], place: str, kept: tuple[str, ...]) -> None:
@@ -112,8 +112,9 @@ def source_places(engine: Engine, image: Image) -> tuple[str, ...]:
     """Folders that may contain a source: by a label, the working directory, or the usual places."""
     with translated(image.name):
         config = engine.api.inspect_image(image.id)["Config"]
-    said = ((config.get("Labels") or {}).get(TREE_LABEL), config.get("WorkingDir"), *USUAL)
-    return tuple(dict.fromkeys(place.rstrip("/") for place in said if place and place.strip("/")))
+    said = [(config.get("Labels") or {}).get(TREE_LABEL), config.get("WorkingDir"), *USUAL]
+    places = [named_folder(place, image.name) for place in said if place and place.strip("/")]
+    return tuple(dict.fromkeys(place.rstrip("/") for place in places))
 
 
 def copy_out(engine: Engine, image: Image, place: str) -> IO[bytes] | None:
