@@ -34,10 +34,19 @@ class FolderOfAnother(SelfplayError):
 
 def is_trusted(owner: int) -> bool:
     """Whether a folder of this user may be written into: one's own, or, for root, one of the user in whose folder it
-    works, as in a container that has that user's folder."""
+    works, if that one has no account here, as in a container that has a folder of the machine around it, or became root
+    by sudo. Any other could exchange folders while root writes into them."""
     if owner == os.geteuid():
         return True
-    return os.geteuid() == 0 and owner == Path.cwd().stat().st_uid
+    return not os.geteuid() and owner == Path.cwd().stat().st_uid and not _is_somebody_else(owner)
+
+
+def _is_somebody_else(user: int) -> bool:
+    """For root: whether this user has an account here, and is not who became root by sudo."""
+    try:
+        return bool(pwd.getpwuid(user).pw_uid) and str(user) != os.environ.get("SUDO_UID")
+    except KeyError:
+        return False
 
 
 def is_machines(owner: int) -> bool:
@@ -47,8 +56,8 @@ def is_machines(owner: int) -> bool:
 
 def refuse_place_of_another(folder: Path) -> None:
     """Raises `FolderOfAnother` for a folder of another user, for one to which a link of another user leads, and for
-    one that lies, or would lie, in a folder of another user, who could put another one in its place. Raises
-    `OSError`."""
+    one that lies, or would lie, in a folder of another user, who could put another one in its place; for root that is
+    one at any depth, for others the folder around it. Raises `OSError`."""
     place = folder
     if os.path.lexists(folder):
         os.close(opened_folder(folder))
@@ -58,6 +67,10 @@ def refuse_place_of_another(folder: Path) -> None:
     while not os.path.lexists(place := place.absolute().parent):
         pass
     os.close(opened_folder(place))
+    for above in (place, *place.parents) if not os.geteuid() else ():
+        if _is_somebody_else(owner := above.stat().st_uid):
+            message = f"{shortened(folder)} would lie in a folder of another user, {shortened(above)} (uid {owner})"
+            raise FolderOfAnother(message, OF_ONES_OWN)
     if not is_machines(owner := place.stat().st_uid) and not is_trusted(owner):
         raise FolderOfAnother(
             f"{shortened(folder)} would lie in a folder of another user, {shortened(place)} (uid {owner})", OF_ONES_OWN

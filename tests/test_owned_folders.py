@@ -2,6 +2,7 @@
 
 import grp
 import os
+import pwd
 import struct
 import tempfile
 import threading
@@ -13,6 +14,7 @@ import pytest
 from selfplay.artifact.files import make_folder, write_atomically
 from selfplay.owned_folders import (
     FolderOfAnother,
+    is_trusted,
     opened_folder,
     others_may_write,
     refuse_place_of_another,
@@ -148,6 +150,27 @@ def test_a_list_of_rights_counts_where_it_lets_another_user_write(tmp_path: Path
 
     assert may(ANOTHER, 7) and may(ANOTHER, WRITE)
     assert not may(ANOTHER, 5) and not may(ANOTHER, 7, mask=5) and not may(os.geteuid(), 7)
+
+
+@only_root
+def test_root_trusts_a_user_in_whose_folder_it_works_only_where_he_is_none_or_is_root(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """He had root's run written where he liked: a script into the folder of those that each login runs."""
+    account = pwd.getpwnam("nobody").pw_uid
+    monkeypatch.delenv("SUDO_UID", raising=False)
+    monkeypatch.chdir(tmp_path)
+    for owner, trusted in ((os.geteuid(), True), (ANOTHER, True), (account, False)):
+        os.chown(tmp_path, owner, -1)
+        assert is_trusted(owner) is trusted
+    own = tmp_path / "own"
+    own.mkdir()
+    for place in (own, own / "new", own / "new" / "run"):
+        with pytest.raises(FolderOfAnother, match=rf"would lie in a folder of another user, .* \(uid {account}\)"):
+            refuse_place_of_another(place)
+    monkeypatch.setenv("SUDO_UID", str(account))
+    refuse_place_of_another(own / "new")
+    assert is_trusted(account) and not is_trusted(ANOTHER)
 
 
 @only_root
