@@ -1,8 +1,10 @@
 """From a source to a stored curriculum: what `selfplay curriculum` does, as one function over values."""
 
+import os
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from functools import partial
+from pathlib import Path
 from typing import Any, Protocol
 
 from selfplay.commands import cleanup
@@ -27,6 +29,7 @@ from selfplay.curriculum.summary import summarise, write_summary
 from selfplay.curriculum.trust import Wish, allow
 from selfplay.errors import SelfplayError
 from selfplay.formatting import Say, count, listed, shortened, spoken
+from selfplay.patches.classify import is_test_file
 from selfplay.repository import MeasuredRepository, NoTests, Prepared, Suite, measure_suite, prepare, write_original
 from selfplay.repository.network.hosts import host_names
 from selfplay.rollout.bug_record import Origin
@@ -156,8 +159,7 @@ def measured_here(
     lost: Callable[[SelfplayError], None] = lambda error: None,
 ) -> Suite:
     """The suite, measured on this machine. A model can do without, and finds the tests itself, if the suite cannot be
-    measured here. Python suites are always measured: if pytest collects no tests, a model would find none. Raises
-    `NoTests`."""
+    measured here. Raises `NoTests` also for a model where a Python tree has no file of tests: it would find none."""
     try:
         return again(
             lambda: measure_suite(
@@ -166,9 +168,17 @@ def measured_here(
             lost,
         )
     except NoTests as error:
-        if order.policy in SCRIPTED or prepared.language == "python":
+        if order.policy in SCRIPTED or (prepared.language == "python" and not holds_tests(prepared.tree)):
             raise
         return Suite((), {}, language=prepared.language, runner="", why=error.message)
+
+
+def holds_tests(tree: Path) -> bool:
+    """Whether a tree has a Python file that is a test by its path, whatever runs it."""
+    return any(
+        name.endswith(".py") and is_test_file(Path(folder, name).relative_to(tree).as_posix())
+        for folder, _, names in os.walk(tree) for name in names
+    )  # fmt: skip
 
 
 def allow_typed(order: Order, tree_hash: str, source: str, hosts: Iterable[str], image: str = "") -> None:

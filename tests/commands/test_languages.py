@@ -1,4 +1,4 @@
-"""A model's injector on repositories that are not Python's, and what is refused before anything is installed."""
+"""A model's injector where no suite is measured, and what is refused before anything is installed."""
 
 from contextlib import nullcontext
 from pathlib import Path
@@ -48,6 +48,7 @@ def stages(language: str) -> dict[str, list[str]]:
     [
         ("c", "the suite is not measured, and the policy has to find the tests itself"),
         ("javascript", "9 tests pass in"),
+        ("own_runner", "the suite is not measured, and the policy has to find the tests itself: no tests can be"),
     ],
 )
 def test_a_model_plants_a_bug_in_any_language(selfplay: Any, tmp_path: Path, language: str, told: str) -> None:
@@ -76,9 +77,17 @@ def test_a_script_is_refused_before_anything_is_installed(selfplay: Any, tmp_pat
     assert "--policy openai:MODEL" in refused.err and "cargo" not in refused.err
 
 
-@pytest.mark.parametrize(("language", "goes_on"), [("python", False), ("c", True)])
+@pytest.mark.parametrize(
+    ("language", "file", "goes_on"),
+    [
+        ("python", "shop.py", False),
+        ("python", "tox.ini", False),
+        ("python", "tests/checks.py", True),
+        ("c", "a.c", True),
+    ],
+)
 def test_a_model_is_not_sent_where_there_is_no_test(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, language: str, goes_on: bool
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, language: str, file: str, goes_on: bool
 ) -> None:
     """A Python repository without tests is refused to a model, too: a training run benches it at once."""
 
@@ -86,7 +95,7 @@ def test_a_model_is_not_sent_where_there_is_no_test(
         raise NoTests("no tests can be collected in a", "")
 
     monkeypatch.setattr(curriculum, "measure_suite", none)
-    repository: Any = SimpleNamespace(language=language)
+    repository: Any = SimpleNamespace(language=language, tree=write(tmp_path / "tree", {file: ""}))
     order = Order("a", tmp_path, policy="openai:m")
     with nullcontext() if goes_on else pytest.raises(NoTests, match="no tests can be collected in a"):
         suite = curriculum.measured_here(order, repository, cast(Backend, None))

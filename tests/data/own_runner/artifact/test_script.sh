@@ -1,0 +1,1 @@
+python tests/check_all.py
