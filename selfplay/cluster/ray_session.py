@@ -1,7 +1,8 @@
 """Joins a running Ray cluster, or starts one on this machine for the duration of a run.
 
 Anyone who can reach a Ray cluster can run code on it, and Ray listens on every address. So a cluster that is started
-here requires a newly made token.
+here requires a newly made token, and has its sockets and logs in a folder that no other user may enter: Ray itself
+opens them to all, and follows whatever is put in their place.
 """
 
 import logging
@@ -11,7 +12,8 @@ import signal
 import socket
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import Any
 
 import ray
@@ -19,6 +21,7 @@ from ray.exceptions import RayError
 
 from selfplay.cluster.errors import ClusterError
 from selfplay.loop.machine import Cluster, without_a_place
+from selfplay.sandbox.owners import short_scratch
 
 CONNECT_SECONDS = 20.0
 TOKEN = "RAY_AUTH_TOKEN"
@@ -29,19 +32,25 @@ def joined(wanted: Cluster, address: str | None) -> Iterator[None]:
     """A Ray cluster with room for the actors of a run. `address`: of a running cluster; None starts one here.
 
     Raises `ClusterError` if it cannot be reached, has another version of Ray or Python, or is too small."""
+    with ExitStack() as stack:
+        _begin(address, stack)
+        try:
+            _refuse_too_small(wanted)
+            yield
+        finally:
+            ray.shutdown()
+
+
+def _begin(address: str | None, stack: ExitStack) -> None:
+    """Start Ray, or join one. What must be cleared away after it ends is put on the stack. Raises `ClusterError`."""
     try:
-        _here() if address is None else _there(address)
+        _here(stack.enter_context(short_scratch())) if address is None else _there(address)
     except (RayError, RuntimeError, ValueError, OSError) as error:
         where = "on this machine" if address is None else f"at {address}"
         raise ClusterError(
             f"no Ray cluster can be used {where}: {' '.join(str(error).split())[:400]}",
             f"It must be running, with Ray {ray.__version__} and this Python; see `ray status`.",
         ) from error
-    try:
-        _refuse_too_small(wanted)
-        yield
-    finally:
-        ray.shutdown()
 
 
 def every_core() -> Cluster:
@@ -59,12 +68,12 @@ def _there(address: str) -> None:
     _init(address)
 
 
-def _here() -> None:
+def _here(folder: Path) -> None:
     """Start Ray on this machine, even if another one runs. With a token, and no other choice in the environment, Ray
-    uses token authentication."""
+    uses token authentication. `folder`: closed; Ray opens the one that it is given, so that is one in it."""
     os.environ.setdefault(TOKEN, secrets.token_hex(32))
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
-    _init("local", include_dashboard=False)
+    _init("local", include_dashboard=False, _temp_dir=str(folder / "ray"))
 
 
 def _init(address: str, **options: Any) -> None:

@@ -20,6 +20,9 @@ from selfplay.sandbox.kernel_text import kernel_text
 PREFIX = "selfplay-"
 AT_ONCE = 500
 INNER = "own"
+SHORT, MOST_SHORT, BEGUN_SECONDS = "sp-", 20, 60.0
+"""Of folders with a short path: how their names begin, the longest path of the folder around them, and the age from
+which on one that nobody holds has been left."""
 ABANDONED_SECONDS = 3600.0
 """Age of a scratch folder of another namespace that nobody holds, after which it goes."""
 _PID = re.compile("[1-9][0-9]{0,9}")
@@ -102,6 +105,28 @@ def scratch(parent: Path | None = None) -> Iterator[Path]:
         fcntl.flock(held, fcntl.LOCK_SH)
         (inner := folder / INNER).mkdir(mode=0o700)
         yield inner
+    finally:
+        remove(folder)
+        os.close(held)
+
+
+@contextmanager
+def short_scratch(parent: Path | None = None) -> Iterator[Path]:
+    """A temporary folder like `scratch`, with a short path: a library that keeps its sockets deep in it has 107 bytes
+    for theirs. Those that dead processes left go first."""
+    place = parent or Path(tempfile.gettempdir())
+    if len(os.fsencode(place)) > MOST_SHORT:
+        place = Path("/tmp")
+    for left in place.glob(f"{SHORT}*"):
+        with contextlib.suppress(OSError):  # another process sweeps too
+            status = left.lstat()
+            if status.st_uid == os.geteuid() and time.time() - status.st_mtime > BEGUN_SECONDS and not _is_held(left):
+                remove(left)
+    folder = Path(tempfile.mkdtemp(prefix=SHORT, dir=place))
+    held = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(held, fcntl.LOCK_SH)
+        yield folder
     finally:
         remove(folder)
         os.close(held)

@@ -139,3 +139,22 @@ def test_a_scratch_folder_is_held_while_it_is_used(tmp_path: Path) -> None:
     with owners.scratch(tmp_path) as folder:
         assert owners._is_held(folder.parent)
     assert not list(tmp_path.iterdir())
+
+
+def test_a_folder_with_a_short_path_goes_with_its_process_or_after_it(tmp_path: Path) -> None:
+    with owners.short_scratch(tmp_path) as far:  # which is too long for sockets, and so lies elsewhere
+        assert len(str(far)) < 30 and far.stat().st_mode & 0o077 == 0
+    assert not far.exists()
+
+
+def test_what_dead_processes_left_with_a_short_path_goes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(owners, "MOST_SHORT", 1000)
+    fresh, old = tmp_path / "sp-fresh", tmp_path / "sp-old"
+    for folder in (fresh, old, tmp_path / "other"):
+        (folder / "ray").mkdir(parents=True)
+        os.utime(folder, (1, 1))
+    os.utime(fresh)
+    with owners.short_scratch(tmp_path) as first:
+        os.utime(first, (1, 1))
+        with owners.short_scratch(tmp_path):
+            assert first.exists() and fresh.exists() and not old.exists() and (tmp_path / "other").exists()

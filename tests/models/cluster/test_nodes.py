@@ -1,6 +1,7 @@
 """Actors on two nodes of one machine, with GPUs that are not there: a node that is lost, and a cluster too small."""
 
 import asyncio
+import os
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -142,6 +143,17 @@ def test_a_model_that_cannot_be_opened(nodes: Nodes) -> None:
 def test_a_cluster_that_is_too_small(nodes: Nodes, wanted: Cluster, told: str) -> None:
     with pytest.raises(ClusterError, match=told), joined(wanted, nodes.address):
         raise AssertionError("it was joined")
+
+
+def test_a_ray_of_ones_own_lies_where_no_other_user_can_enter() -> None:
+    """Its folders are open to all: another user put a socket in the place of its own, and a link in that of its logs,
+    whose target Ray opened to all."""
+    with joined(Cluster(), None):
+        session = Path(ray._private.worker._global_node.get_session_dir_path())
+        assert (session / "sockets").is_dir() and ray.get(ray.remote(lambda: 5).remote()) == 5
+        closed = [place for place in session.parents if place.stat().st_mode & 0o077 == 0]
+        assert closed and closed[0].stat().st_uid == os.geteuid()
+    assert not closed[0].exists()
 
 
 def test_a_cluster_that_is_not_there() -> None:
