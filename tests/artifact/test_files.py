@@ -114,10 +114,10 @@ def test_a_long_list_is_read_at_once():
 def test_a_failed_save_leaves_the_old_file_and_no_rest(folder, monkeypatch):
     before = (folder / "test_script.sh").read_bytes()
 
-    def full(*_: object) -> None:
+    def full(*_: object, **folders: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(os, "fchmod", full)
+    monkeypatch.setattr(os, "rename", full)
     with pytest.raises(OSError, match="No space"):
         save(replace(hand_made.artifact("c"), test_script="new\n"), folder)
     assert (folder / "test_script.sh").read_bytes() == before
