@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 
+from selfplay.oracle.behaviour.absolute_imports import absolute_text
 from selfplay.oracle.behaviour.agreeing_calls import call_beside, find_guards, joined, lasting
 from selfplay.oracle.behaviour.borrowed import helped
 from selfplay.oracle.behaviour.call_probes import by_novelty, shape_of, varied_calls
@@ -31,7 +32,7 @@ from selfplay.oracle.behaviour.stored_behaviour import (
 from selfplay.oracle.behaviour.traced_calls import Entered
 from selfplay.oracle.behaviour.unseen_inputs import Novelty, all_novel, is_novel
 from selfplay.oracle.behaviour.unusual_inputs import of_another_type
-from selfplay.oracle.originals import original_texts
+from selfplay.oracle.originals import Original, original_texts
 
 SEEN, TRIED_CALLS, NOVEL_CALLS, CONSIDERED_CALLS = 400, 140, 100, 120
 """The most calls of the tests to start from; the most calls made from them, near ones and novel ones (twice as many
@@ -60,7 +61,8 @@ class DrawnCalls:
 def observed_calls(bench: Bench, shown: Entered, scenarios: Mapping[str, Scenario], novelty: Novelty) -> DrawnCalls:
     """Try calls made from the tests' calls, then calls made from those that show the bug, and scenarios."""
     seed, hash_seed = secrets.randbits(64), drawn_hash_seed()
-    texts = original_texts(bench.task.world, [*shown.helpers.values()])
+    texts, there = original_texts(bench.task.world, [*shown.helpers.values()]), Original(bench.task.world).there
+    texts = {path: absolute_text(text, path, there) for path, text in texts.items()}
     ordered = shown.ordered(SEEN, bench.oracle.fail_to_pass, seed)
     tests_of = {shown.modules[module]: texts.get(path, "") for module, path in shown.helpers.items()}
     (seen, beside), helpers = helped((ordered, random.Random(seed).sample(shown.beside, len(shown.beside))), tests_of)

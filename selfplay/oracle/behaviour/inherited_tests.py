@@ -7,7 +7,7 @@ which one may decide, and its file may name no test at all.
 import ast
 import copy
 import posixpath
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Container, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
@@ -65,8 +65,9 @@ def with_inherited(path: str, texts: Mapping[str, str], tests: Collection[str]) 
         return texts[path]
 
 
-def imported_file(path: str, node: ast.stmt, texts: Mapping[str, str]) -> str | None:
-    """The test file from which an import in the file `path` takes names; None for any other statement."""
+def imported_file(path: str, node: ast.stmt, texts: Container[str]) -> str | None:
+    """The test file (one of `texts`) from which an import in the file `path` takes names; None for any other
+    statement."""
     if not isinstance(node, ast.ImportFrom):
         return None
     folder = posixpath.dirname(path)

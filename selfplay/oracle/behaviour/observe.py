@@ -118,7 +118,8 @@ def _probes(bench: Bench, originals: Mapping[str, str], shown: Entered, novelty:
 
 def _scenarios(bench: Bench, probes: _Probes, every: Mapping[str, str]) -> dict[str, Scenario]:
     """Name of a helper -> its scenario, for each probe that needs no runner. `every`: all test files."""
-    found, files = dict[str, Scenario](), Files({**every, **{path: one.text for path, one in probes.files.items()}})
+    texts = {**every, **{path: one.text for path, one in probes.files.items()}}
+    found, files = dict[str, Scenario](), Files(texts, Original(bench.task.world).there)
     for path, one in probes.files.items():
         for probe in (probe for probe in one.names if probe in probes.groups):
             made = files.scenario(path, probe)

@@ -9,6 +9,7 @@ import copy
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from selfplay.oracle.behaviour.absolute_imports import There, make_absolute, package_of
 from selfplay.oracle.behaviour.borrowed import bound, names_in, of_a_runner, renamed
 from selfplay.oracle.behaviour.inherited_tests import imported_file
 from selfplay.oracle.rewriting.plain_tests import Plain
@@ -36,9 +37,11 @@ class _File:
 
 @dataclass
 class Files:
-    """Test files; each is parsed once. `texts`: path -> text; for probed files, the text with probes."""
+    """Test files; each is parsed once. `texts`: path -> text; for probed files, the text with probes. `there`: which
+    files the original has."""
 
     texts: Mapping[str, str]
+    there: There
     read: dict[str, _File] = field(default_factory=dict)
 
     def file(self, path: str) -> _File:
@@ -46,6 +49,7 @@ class Files:
             tree, plain = parsed(self.texts[path]), parsed(self.texts[path])
             if tree is None or plain is None:
                 raise _NoScenario
+            make_absolute(plain, path, self.texts, package_of(path, self.there))
             plain = Plain(plain).visit(plain)
             probes = {one[0].name: one for one in find(tree)}
             self.read[path] = _File(plain, {name: node for node in plain.body for name in bound(node)}, probes)

@@ -80,5 +80,7 @@ def test_an_inherited_test_is_probed_and_played_without_a_runner() -> None:
     tests = ["tests/test_a.py::First::test_shared"]
     probes = probed("tests/test_a.py", with_inherited("tests/test_a.py", TEXTS, tests), tests, 4, 1)
     assert probes is not None and set(probes.names.values()) == {"test_shared"}
-    found = Files({**TEXTS, "tests/test_a.py": probes.text}).scenario("tests/test_a.py", next(iter(probes.names)))
+    found = Files({**TEXTS, "tests/test_a.py": probes.text}, lambda path: False).scenario(
+        "tests/test_a.py", next(iter(probes.names))
+    )
     assert found is not None and "unittest" not in found[0] and "test_" not in found[0]

@@ -38,7 +38,8 @@ def made(path: str, text: str, test: str, more: dict[str, str]) -> str | None:
     probes = probed(path, text, [f"{path}::{test}"], 4, 1)
     assert probes is not None and probes.names
     name = next(iter(probes.names))
-    found = Files({**more, path: probes.text}).scenario(path, name)
+    inside = {*more, path, "shop/__init__.py", "shop/tests/__init__.py"}
+    found = Files({**more, path: probes.text}, inside.__contains__).scenario(path, name)
     return found and found[0]
 
 
@@ -50,7 +51,7 @@ def test_a_method_is_played_with_all_it_needs_and_no_runner() -> None:
     probes = probed("tests/test_a.py", CASES, ["tests/test_a.py::Checks::test_first"], 1, 1)
     assert probes is not None
     name = next(iter(probes.names))
-    files = Files({"tests/__init__.py": INIT, "tests/test_a.py": probes.text})
+    files = Files({"tests/__init__.py": INIT, "tests/test_a.py": probes.text}, lambda path: False)
     source, entry = files.scenario("tests/test_a.py", name) or ("", "")
     seen = list[object]()
 
@@ -90,3 +91,15 @@ def test_a_case_and_a_plain_fixture_are_given() -> None:
     entry = ast.parse(source).body[-1]
     call = next(node for node in ast.walk(entry) if isinstance(node, ast.Call) and node.keywords)
     assert [one.arg for one in call.keywords] == ["a", "b", "base"]
+
+
+def test_what_a_test_takes_from_the_package_around_it_has_its_whole_name() -> None:
+    """h11, and others whose tests lie in the package: none of their tests could be played outside of the runner."""
+    text = (
+        "from .. import other\nfrom ..prices import price\nfrom .helpers import double\nfrom ....far import away\n\n\n"
+        "def test_price():\n    assert price(double(3)) == 7 + other(1)\n"
+    )
+    found = made("shop/tests/test_a.py", text, "test_price", {"shop/tests/helpers.py": "def double(n): return 2 * n\n"})
+    assert found is not None
+    assert "from shop import other" in found and "from shop.prices import price" in found
+    assert "helpers" not in found and "from ." not in found
