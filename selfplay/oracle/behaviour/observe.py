@@ -119,7 +119,7 @@ def _probes(bench: Bench, originals: Mapping[str, str], shown: Entered, novelty:
 def _scenarios(bench: Bench, probes: _Probes, every: Mapping[str, str]) -> dict[str, Scenario]:
     """Name of a helper -> its scenario, for each probe that needs no runner. `every`: all test files."""
     texts = {**every, **{path: one.text for path, one in probes.files.items()}}
-    found, files = dict[str, Scenario](), Files(texts, Original(bench.task.world).there)
+    found, files = dict[str, Scenario](), Files(texts, lambda path: Original(bench.task.world).there(path))
     for path, one in probes.files.items():
         for probe in (probe for probe in one.names if probe in probes.groups):
             made = files.scenario(path, probe)
