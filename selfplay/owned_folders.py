@@ -82,6 +82,16 @@ def rights_of(*folders: Path) -> int:
     return functools.reduce(int.__and__, (folder.stat().st_mode | 0o700 for folder in folders), 0o777)
 
 
+def make_closed(folder: Path) -> None:
+    """Make a folder and those above it that are missing, each closed to others, whatever the user's mask says. Raises
+    `OSError`."""
+    missing = [folder]
+    while not os.path.lexists(missing[-1].parent):
+        missing.append(missing[-1].parent)
+    for place in reversed(missing):
+        place.mkdir(0o700, exist_ok=True)
+
+
 def refuse_temporary_of_another() -> None:
     """Raises `FolderOfAnother` if the temporary files of this process would lie where another user can put others in
     their place."""

@@ -1,5 +1,6 @@
 """Folders that are written into while other users rename and link."""
 
+import gc
 import grp
 import os
 import pwd
@@ -15,6 +16,7 @@ from selfplay.artifact.files import make_folder, write_atomically
 from selfplay.owned_folders import (
     FolderOfAnother,
     is_trusted,
+    make_closed,
     opened_folder,
     others_may_write,
     refuse_place_of_another,
@@ -70,6 +72,7 @@ def test_links_of_ones_own_and_of_the_kernel_are_followed(tmp_path: Path) -> Non
 def test_what_leads_nowhere_is_an_error_of_the_system(tmp_path: Path) -> None:
     (tmp_path / "round").symlink_to("round")
     (tmp_path / "file").touch()
+    gc.collect()  # what earlier tests let go of
     before = len(os.listdir("/proc/self/fd"))  # noqa: PTH208
     with pytest.raises(OSError, match="Too many levels"):
         opened_folder(tmp_path / "round")
@@ -218,3 +221,15 @@ def test_what_is_made_of_folders_is_closed_as_they_are(tmp_path: Path) -> None:
         (tmp_path / name).chmod(mode)
     found = [rights_of(*(tmp_path / name for name in names)) for names in ([], ["all"], ["all", "group"], [*modes])]
     assert found == [0o777, 0o755, 0o750, 0o700]
+
+
+def test_folders_for_what_is_kept_are_closed_whatever_the_mask(tmp_path: Path) -> None:
+    """Of `~/.local/state/selfplay/allowed` only the last was: with an open mask anybody could exchange the others."""
+    before = os.umask(0)
+    try:
+        make_closed(tmp_path / "state" / "selfplay" / "allowed")
+        make_closed(tmp_path / "state" / "selfplay")
+    finally:
+        os.umask(before)
+    made = [tmp_path / "state", *(tmp_path / "state").rglob("*")]
+    assert len(made) == 3 and all(place.stat().st_mode & 0o077 == 0 for place in made)

@@ -26,7 +26,7 @@ from selfplay.artifact.reading import MIB, UntrustedDataError, read_named
 from selfplay.curriculum.made_at import made_at
 from selfplay.curriculum.records import CurriculumError
 from selfplay.errors import in_words
-from selfplay.owned_folders import FolderOfAnother, others_may_write, refuse_place_of_another
+from selfplay.owned_folders import FolderOfAnother, make_closed, others_may_write, refuse_place_of_another
 from selfplay.plain_text import encode
 
 MEMORY = "SELFPLAY_READ_MIB"
@@ -200,7 +200,7 @@ def _note(kind: str, name: str) -> Path:
 
 def _write(note: Path) -> bool:
     try:
-        note.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_closed(note.parent)
         os.close(os.open(note, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
     except OSError:
         return False
@@ -217,7 +217,7 @@ def _key() -> bytes:
     path = state_folder() / "key"
     try:
         if not path.exists():
-            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            make_closed(path.parent)
             fresh = path.with_name(f".key.{os.getpid()}.{secrets.token_hex(4)}")
             fresh.touch(mode=0o600)
             fresh.write_bytes(secrets.token_bytes(32))

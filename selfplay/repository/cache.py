@@ -16,7 +16,7 @@ import platformdirs
 
 from selfplay.errors import in_a_line
 from selfplay.formatting import Say, shortened
-from selfplay.owned_folders import FolderOfAnother, is_machines, others_may_write, refuse_place_of_another
+from selfplay.owned_folders import FolderOfAnother, is_machines, make_closed, others_may_write, refuse_place_of_another
 from selfplay.repository.disk import VARIABLE, cache_error
 from selfplay.repository.errors import CacheError
 from selfplay.sandbox.owners import remove
@@ -40,7 +40,7 @@ def check_cache(cache: Path) -> None:
     what is in it: environments, and the trees that a bug's tests are restored from."""
     try:
         _refuse_others(cache)
-        cache.mkdir(0o700, parents=True, exist_ok=True)
+        make_closed(cache)
         known = cache.stat()
         if not os.environ.get(VARIABLE) and known.st_uid == os.geteuid():
             cache.chmod(0o700)  # one of an earlier version

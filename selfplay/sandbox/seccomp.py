@@ -62,7 +62,7 @@ NAMESPACE_FLAGS = 0x7E020080  # CLONE_NEW{NS,CGROUP,UTS,IPC,USER,PID,NET,TIME}
 TERMINAL_INPUT = (0x5412, 0x541C, 0x5423)
 """TIOCSTI and TIOCLINUX can type into the user's terminal; TIOCSETD makes the host load a module."""
 RLIMIT_CORE = 4
-PR_SET_SECCOMP = 22
+PR_SET_SECCOMP, PR_SCHED_CORE = 22, 62
 OTHERS_OPENS = (1024, 1026)  # F_SETLEASE and F_NOTIFY, of fcntl
 MAP_HUGETLB, MFD_HUGETLB, SHM_HUGETLB = 0x40000, 4, 0o4000
 MAP_GROWSDOWN = 0x100  # counted as stack, and so by no limit on data
@@ -216,7 +216,7 @@ def program(machine_name: str | None = None) -> bytes:
         instruction(JUMP_AT_LEAST, X32, 0, 1),
         refuse(errno.ENOSYS),
         *on_call(call["clone3"], [refuse(errno.ENOSYS)]),
-        *on_call(call["prctl"], if_argument(ARGUMENTS[0], (PR_SET_SECCOMP,), errno.EPERM)),
+        *on_call(call["prctl"], if_argument(ARGUMENTS[0], (PR_SET_SECCOMP, PR_SCHED_CORE), errno.EPERM)),
         *on_call(call["prlimit64"], own_limits()),
         *on_call(call["setpriority"], unless_agent(PRIO_USER)),
         *on_call(call["ioprio_set"], only_oneself(IOPRIO_WHO_USER)),

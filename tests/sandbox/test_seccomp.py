@@ -81,7 +81,7 @@ def test_calls_by_argument(machine: str) -> None:
         assert decide(machine, numbers["clone"], fork | flag) == EPERM
     requests = (0x5401, 0x5412, 0x541C, 0x5423)  # TCGETS, TIOCSTI, TIOCLINUX, TIOCSETD
     assert [decide(machine, numbers["ioctl"], 0, request) for request in requests] == [ALLOW, *[EPERM] * 3]
-    assert [decide(machine, numbers["prctl"], option) for option in (4, 22, 38)] == [ALLOW, EPERM, ALLOW]
+    assert [decide(machine, numbers["prctl"], option) for option in (4, 22, 38, 62)] == [ALLOW, EPERM, ALLOW, EPERM]
     attached = {(level, option) for level in (0, 1, 6, 41) for option in range(80)
                 if decide(machine, numbers["setsockopt"], 3, level, option) == EPERM}  # fmt: skip
     assert attached == {(1, 26), (1, 50), (1, 51), (1, 52), (1, 76)}  # (41, 26) is IPV6_V6ONLY
