@@ -17,7 +17,7 @@ from selfplay.oracle.errors import OracleError
 from selfplay.oracle.rewriting.instrument import Instrumented
 from selfplay.workbench.files import TestFile
 
-FORMAT = 23
+FORMAT = 24
 """Version of a stored calibration; calibrations of other versions are made again."""
 
 

@@ -16,7 +16,10 @@ from selfplay.python_source import short_expression
 EXTREMES: tuple[object, ...] = (
     "", " ", "é☃\U0001f40d", "a" * 400, "%s{0}\\u", 0, -1, 1, 9_999, None, (), 1.5, 0.1, True, "\ud800",
     "٣", "²½", "-1", "1_0", "e\u0301\u20dd", 2**53 + 1, b"", b" ", {}, "²", "½", "五", "7", "\U000e0101", "\u200d",
+    1.2e-05, 1e-09, 123456789.000001, 10**12, 10**15 + 1, 1e16,
 )  # fmt: skip
+NOTHING: tuple[object, ...] = (0, None, "", [], {}, (), 0.0, False, b"")
+"""What is false: a program may mean one of them and ask for all."""
 BLANKS = ("\t", "\r\n", "\n", "  ", "   ", "\r", "\v", "\xa0", "\0", "\u3000", "\x1c")
 DIGITS = tuple("".join(map(chr, range(first, first + 10))) for first in (0x660, 0xFF10, 0x2080))
 """Arabic and wide ones, which `int` takes, and small ones below the line, which only `isdigit` does."""
@@ -131,13 +134,23 @@ def turned(node: ast.expr, other: ast.expr, chance: random.Random) -> ast.expr |
         return constant(not value)
     if isinstance(value, str):
         kinds = (list(value), tuple(value), [ord(one) for one in value[:20]], value.upper(), value.lower(),
-                 [None, 0, *value[:5]], value.replace(" ", "\n"))  # fmt: skip
+                 [None, 0, *value[:5]], value.replace(" ", "\n"), value * 2, value[::-1], value[:1])  # fmt: skip
         return constant(chance.choice(kinds))
     if isinstance(value, int):
         return constant(chance.choice((float(value), str(value), -value)))
-    if isinstance(node, ast.List):
-        return ast.Tuple(node.elts, ast.Load())
-    return ast.List(node.elts, ast.Load()) if isinstance(node, ast.Tuple) else None
+    return _other_container(node, chance)
+
+
+def _other_container(node: ast.expr, chance: random.Random) -> ast.expr | None:
+    """The items of a container in one of another type; a dictionary with numbers as keys."""
+    if isinstance(node, ast.Dict):
+        return ast.Dict([constant(at) for at in range(len(node.keys))], node.values)
+    if not isinstance(node, ast.List | ast.Tuple):
+        return None
+    others: list[ast.expr] = [ast.List(node.elts, ast.Load()), ast.Tuple(node.elts, ast.Load())]
+    if node.elts and all(isinstance(one, ast.Constant) for one in node.elts):
+        others += [ast.Set(node.elts), ast.Dict([*node.elts], [constant(1)] * len(node.elts))]
+    return chance.choice([one for one in others if type(one) is not type(node)])
 
 
 def spaced(node: ast.expr, other: ast.expr, chance: random.Random) -> ast.expr | None:

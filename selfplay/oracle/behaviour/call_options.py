@@ -10,6 +10,7 @@ import random
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
+from keyword import iskeyword
 from typing import NamedTuple
 
 from selfplay.oracle.behaviour.call_source import call_tree
@@ -17,6 +18,8 @@ from selfplay.oracle.rewriting.python_trees import Function, parsed, source_of
 
 MOST_OF_A_CALL, LONGEST_OPTION, ANY_PLACE = 2, 60, 1_000
 """The most options that a call gets at once; the characters of a value; the place of an option that has none."""
+MOST_WORDS = 8
+"""Words of a function that takes any option by name, which are tried as such."""
 MOST_OPTIONS, MOST_BASES = 100, 8
 """Options of one function, and bases of a class, that are looked at: each class has those of its bases, too."""
 
@@ -38,6 +41,7 @@ _NUMBERS = ("0", "1", "2", "3", "5", "-1", "10")
 _BY_WORD = {"bool": _TRUTHS, "int": _NUMBERS, "float": ("0.5", "1.5", "0.0"), "str": _TEXTS, "Callable": FUNCTIONS,
             "Iterable": ("()", "['x']", "[1]"), "Sequence": ("()", "['x']", "[1]"), "Mapping": ("{}", "{'x': 'y'}"),
             "list": ("[]", "['x']"), "tuple": ("()", "('x', 'y')"), "dict": ("{}", "{'x': 'y'}")}  # fmt: skip
+_OF_ANY_NAME = ("1", "'x'", "{'x': 1}", "[]", "False", "True", "None")
 _OF_ANY = ("True", "1", "2", "'x'", "''", "()", "['x']", *FUNCTIONS)
 
 
@@ -79,7 +83,7 @@ def _options(function: Function, known: Mapping[str, ast.expr]) -> Iterator[tupl
     by_place = [(places[at], one, at - bound) for at, one in enumerate(given.defaults, first)]
     by_name = by_place[max(0, len(given.posonlyargs) - first) :]
     by_word, compared = zip(given.kwonlyargs, given.kw_defaults, strict=True), _compared(function)
-    by_rest = _taken(function, given.kwarg.arg) if given.kwarg is not None else ()
+    by_rest = [*_taken(function, given.kwarg.arg)] if given.kwarg is not None else []
     for name, default, place, says in (
         *((arg.arg, one, place, arg.annotation) for arg, one, place in by_name),
         *((arg.arg, one, ANY_PLACE, arg.annotation) for arg, one in by_word if one is not None),
@@ -89,7 +93,15 @@ def _options(function: Function, known: Mapping[str, ast.expr]) -> Iterator[tupl
         if values:  # what an unknown name stands for suggests none
             yield name, Option(values, place)
     if given.kwarg is not None:
-        yield from ((name, Option(("1", "'x'", "{'x': 1}", "[]"), ANY_PLACE)) for name in ANY_NAMES)
+        own = {arg.arg for arg in (*places, *given.kwonlyargs)} | {name for name, _ in by_rest}
+        others = {*ANY_NAMES, *islice(_words(function), MOST_WORDS)} - own
+        yield from ((name, Option(_OF_ANY_NAME, ANY_PLACE)) for name in sorted(others))
+
+
+def _words(function: Function) -> Iterator[str]:
+    """Words in the texts of a function that may name an option which it hands on."""
+    values = (node.value for node in ast.walk(function) if isinstance(node, ast.Constant))
+    yield from (one for one in values if isinstance(one, str) and one.isidentifier() and not iskeyword(one))
 
 
 def _taken(function: Function, rest: str) -> Iterator[tuple[str, ast.expr]]:

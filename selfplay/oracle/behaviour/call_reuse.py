@@ -15,6 +15,8 @@ SAME_WORD = 0.6
 """How often a use asks for a text that the call holds."""
 SHARED_NAME = "selfplay_o"
 """The name of an object that stands in two places."""
+DERIVED = ("Value", "Item", "Entry", "Field")
+"""Names of classes that derive from the project's."""
 
 
 def followed(call: str, other: str, chance: random.Random) -> str:
@@ -68,6 +70,24 @@ def shared(call: str, chance: random.Random) -> str | None:
     set_input(*second, ast.Name(SHARED_NAME, ast.Load()))
     set_input(*first, ast.NamedExpr(ast.Name(SHARED_NAME, ast.Store()), held))
     return ast.unparse(ast.fix_missing_locations(tree))
+
+
+def derived(call: str, chance: random.Random) -> str | None:
+    """The call with one of the project's objects in it made of a class that derives from its own; None if it makes
+    none."""
+    tree = call_tree(call)
+    makers = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and _is_class(node.func)]
+    if not makers:
+        return None
+    node = chance.choice(sorted(makers, key=_where))
+    base = ast.unparse(node.func)
+    node.func = call_tree(f"type({chance.choice(DERIVED)!r}, ({base},), {{}})")
+    return ast.unparse(ast.fix_missing_locations(tree))
+
+
+def _is_class(node: ast.expr) -> bool:
+    """Whether it is a class, by its name, in a module."""
+    return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.attr[:1].isupper()
 
 
 def _where(node: ast.expr) -> tuple[int, int]:

@@ -10,8 +10,9 @@ NAMED = (ast.Lambda, ast.Name, ast.Attribute)
 
 
 def target_of(source: str) -> str:
-    """The name of the called function, as far as the source shows it: `m.Parser.parse` of `m.Parser(1).parse('a')`."""
-    return name_of(call_tree(source))
+    """The name of the called function, as far as the source shows it: `m.Parser.parse` of `m.Parser(1).parse('a')`, and
+    of the same with a type that derives from `m.Parser`."""
+    return name_of(call_tree(source), derived=True)
 
 
 def give_through(call: ast.Call, helper: str) -> None:
@@ -24,10 +25,19 @@ def give_through(call: ast.Call, helper: str) -> None:
     call.keywords = [ast.keyword(one.arg, through(one.value)) for one in call.keywords]
 
 
-def name_of(node: ast.expr) -> str:
-    """Like `target_of`, of a tree."""
+def name_of(node: ast.expr, *, derived: bool = False) -> str:
+    """Like `target_of`, of a tree. `derived`: a type that is made in place, of one of the program's, has the name of
+    that one."""
     names = list[str]()
-    while not isinstance(node, ast.Name):
+    while not isinstance(node, ast.Name) or (derived and node.id == "type"):
+        match node:
+            case ast.Call(func=ast.Name(id="type"), args=[_, ast.Tuple(elts=[ast.Attribute() as base, *_]), _]) if (
+                derived
+            ):
+                node = base
+                continue
+            case ast.Name():
+                break
         if isinstance(node, ast.Attribute):
             names.append(node.attr)
         node = getattr(node, "func", None) or getattr(node, "value", None) or ast.Name("")

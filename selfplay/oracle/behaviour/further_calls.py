@@ -23,6 +23,7 @@ from selfplay.oracle.behaviour.line_reach import ran_in
 from selfplay.oracle.behaviour.mutation_score import Mutants, enough_shown
 from selfplay.oracle.behaviour.probe_runner import Bench
 from selfplay.oracle.behaviour.sequences import HELPER, SEQUENCE, sequences
+from selfplay.oracle.behaviour.single_changes import SINGLE, single_changes
 from selfplay.oracle.behaviour.stored_behaviour import NO_ANSWER, Guards, without_accidents
 from selfplay.oracle.behaviour.unusual_inputs import unusual
 
@@ -56,12 +57,17 @@ def further_calls(
     `SandboxError`."""
     made, right, bench = dict[str, str](), dict[str, Mapping[str, str]](), tried[0].bench
     for one in tried:
-        made |= without_accidents(one.names, one.first, shown, bench.raised)
+        made |= without_accidents(
+            one.names, one.first, shown, bench.raised, one.names.keys() - unusual(one.names, calls)
+        )
         right |= one.first
     more = [call for one in tried for name, call in one.names.items() if name not in shown]
     known = replace(tried[0].calls, helpers={**tried[0].calls.helpers, SEQUENCE: HELPER, EFFECTS: LOOKING})
-    steps = _numbered(SEQUENCE, sequences(calls, more, seed, bench.methods)) | _numbered(
-        EFFECTS, looked_at([*tried[0].names.values()], seed)
+    own = [call for call in calls if not target_of(call).startswith(NO_CALLS)]
+    steps = (
+        _numbered(SINGLE, single_changes(own, seed))
+        | _numbered(SEQUENCE, sequences(calls, more, seed, bench.methods))
+        | _numbered(EFFECTS, looked_at([*tried[0].names.values()], seed))
     )
     right |= bench.call(only(replace(known, sources=steps), steps)) if steps else {}
     steps = without_accidents(steps, right, shown, bench.raised)
@@ -80,7 +86,7 @@ def further_calls(
         fresh = _searched(tried[0], known, begin, f"{SEARCHED}{turn}_", seed + turn, right, shown)
         left |= fresh
         telling += _telling(mutants, known, fresh, calls)
-    kept = dict.fromkeys([*first, *telling, *(name for name in left if name.startswith(EFFECTS))])
+    kept = dict.fromkeys([*first, *telling, *(name for name in left if name.startswith((EFFECTS, SINGLE)))])
     groups = {name: _group(call) for name, call in left.items() if name not in kept}
     chosen = dict.fromkeys([*kept, *by_turns(groups, KEPT_FURTHER, KEPT_FURTHER)])
     return guards_of(known, {name: left[name] for name in chosen}, right, calls)
@@ -119,7 +125,7 @@ def _searched(
     fresh = _numbered(prefix, [*varied, *sequences(things, things, seed, bench.methods), *looked_at(varied, seed)])
     right |= bench.call(only(replace(known, sources=fresh), fresh))
     whole = {name: source for name, source in fresh.items() if _whole(right.get(name, {}))}
-    return without_accidents(whole, right, shown, bench.raised)
+    return without_accidents(whole, right, shown, bench.raised, whole.keys() - unusual(whole, of_tests))
 
 
 def _numbered(prefix: str, sources: Sequence[str]) -> dict[str, str]:

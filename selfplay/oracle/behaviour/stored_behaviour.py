@@ -19,6 +19,10 @@ KEPT, KEPT_CALLS = 12, 40
 ENOUGH = 4
 """With fewer probes a prediction is not judged by them, and its grade is weakly assured."""
 RAISED, WRONG_KIND = '["raised"', '["raised", "TypeError"]'
+BY_ACCIDENT = frozenset(
+    f'["raised", "{name}"]' for name in ("AttributeError", "MemoryError", "NameError", "RecursionError", "TypeError")
+)
+"""Outcomes of calls that end with an error which an input of another sort brings about."""
 GONE, SLOW, UNMADE = '"selfplay: gone"', '"selfplay: slow"', '"selfplay: not made"'
 CHANCE = '"selfplay: chance"'
 """Outcomes of a call whose target does not exist, of a call that was stopped, of a call after many such ones, and of
@@ -101,11 +105,16 @@ def without_odd(known: Behaviour, seen: Outcomes) -> tuple[Behaviour, list[str]]
     does not. As the buggy program it may not answer."""
     apart = {
         name: said for name in known.odd & known.right.keys()
-        if GONE not in (said := seen.get(name, {})).values() and said and said != known.right[name]
-        and (refusing(said) or said != known.wrong[name])
+        if GONE not in (said := seen.get(name, {})).values() and said and not _agree(said, known.right[name])
+        and (refusing(said) or not _agree(said, known.wrong[name]))
     }  # fmt: skip
     left = {name: said for name, said in known.right.items() if name not in apart}
     return replace(known, right=left), sorted(name for name, said in apart.items() if not refusing(said))
+
+
+def _agree(seen: Mapping[str, str], known: Mapping[str, str]) -> bool:
+    """Whether they agree wherever the outcome is known: only places that tell the programs apart, and last, are."""
+    return all(seen.get(place) == outcome for place, outcome in known.items())
 
 
 def _gone(right: Mapping[str, str], seen: Mapping[str, str]) -> bool:
@@ -207,9 +216,14 @@ def refused(odd: Collection[str], outcomes: Outcomes) -> set[str]:
 
 
 def without_accidents(
-    made: Mapping[str, str], outcomes: Outcomes, seen: Collection[str], raised: frozenset[str] = frozenset()
-) -> dict[str, str]:
+    made: Mapping[str, str], outcomes: Outcomes, seen: Collection[str], raised: frozenset[str] = frozenset(),
+    usual: Collection[str] = (),
+) -> dict[str, str]:  # fmt: skip
     """The calls that end normally, or with an exception that calls of the tests raise too, or one of `raised`: any
-    other exception comes from an input whose result is not specified."""
+    other exception comes from an input whose result is not specified. Of the `usual` ones only those that no program
+    raises on purpose do: a test seldom shows each kind that is documented."""
     known = {raising(outcomes.get(name, {})) for name in seen} | raised | {""}
-    return {name: group for name, group in made.items() if raising(outcomes.get(name, {})) in known}
+    return {
+        name: group for name, group in made.items()
+        if (kind := raising(outcomes.get(name, {}))) in known or (name in usual and kind not in BY_ACCIDENT)
+    }  # fmt: skip

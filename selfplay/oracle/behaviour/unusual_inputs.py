@@ -42,7 +42,7 @@ def sorts_of(call: str) -> Iterator[Sort]:
     while left:
         place, node = left.pop()
         if isinstance(node, ast.Call):
-            called = name_of(node)
+            called = name_of(node, derived=True)  # what takes an object takes those of derived classes
             if place:
                 yield place, called or "function"
             left += [(f"{called} {at}", one) for at, one in enumerate(node.args)]

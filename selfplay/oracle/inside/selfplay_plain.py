@@ -85,13 +85,14 @@ def selfplay_plainer():
             return [name, plain(base(value), depth - 1)]
         return inner(value, name, depth)
 
-    items_of, container = selfplay_containers(plain)
+    items_of, container = selfplay_containers(plain, around)
     inner = selfplay_objects(plain, around)
     return whole
 
 
-def selfplay_containers(plain):
-    """Two functions: the plain items of an iterable, and a built-in container as its type and items."""
+def selfplay_containers(plain, around):
+    """Two functions: the plain items of an iterable, and a built-in container as its type and items; a dictionary that
+    an object holds (`around`) without its order, which no answer shows."""
 
     def items_of(value, depth):
         items = []
@@ -106,7 +107,8 @@ def selfplay_containers(plain):
             return [kind.__name__, *items_of(value[:RECORD_ITEMS], depth), str(len(value))]
         if kind is dict:
             pairs = list(value.items())[:RECORD_ITEMS]
-            return ["dict", *[[plain(one, depth - 1), plain(two, depth - 1)] for one, two in pairs]]
+            shown = [[plain(one, depth - 1), plain(two, depth - 1)] for one, two in pairs]
+            return ["dict", *(sorted(shown, key=str) if around else shown)]
         return [kind.__name__, *sorted([str(plain(one, depth - 1)) for one in value])]
 
     return items_of, container

@@ -55,7 +55,10 @@ def unread_code(section: FilePatch, original: OriginalFiles, beside: Collection[
 
 
 def _hides(path: str) -> str:
-    """The module that a package's first file is imported in place of, if it is there."""
+    """The module that a package's first file is imported in place of, if it is there, and that with types alone is read
+    in place of."""
+    if path.endswith(".pyi"):
+        return path[:-1]
     folder, name = posixpath.split(path)
     return f"{folder}.py" if folder and name == "__init__.py" else ""
 

@@ -64,7 +64,7 @@ def test_a_call_gets_options_that_it_lacks() -> None:
 
 
 def test_options_are_one_of_the_changes() -> None:
-    made = varied_calls(["m.ordered(['a', 'b'])"], (), 300, 1, Asked((), OPTIONS))
+    made = varied_calls(["m.ordered(['a', 'b'])"], (), 600, 1, Asked((), OPTIONS))
     assert any("reverse=True" in one for one in made) and any("key=len" in one and "mode=" in one for one in made)
     assert not any("reverse" in one for one in varied_calls(["m.ordered(['a', 'b'])"], (), 300, 1))
 
