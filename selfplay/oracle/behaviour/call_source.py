@@ -74,8 +74,12 @@ def places(tree: ast.expr) -> Iterator[Place]:
 
 def _is_closed(node: ast.AST) -> bool:
     """Whether its parts are no inputs; those of a type that is made in place are its name, bases and methods."""
-    made = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "type"
-    return made or type(node).__name__ in _CLOSED
+    return is_type(node) or type(node).__name__ in _CLOSED
+
+
+def is_type(node: ast.AST) -> bool:
+    """Whether it is a type that is made in place."""
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "type"
 
 
 def _is_input(node: ast.AST | None) -> bool:

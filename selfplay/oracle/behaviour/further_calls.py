@@ -63,7 +63,8 @@ def further_calls(
         right |= one.first
     more = [call for one in tried for name, call in one.names.items() if name not in shown]
     known = replace(tried[0].calls, helpers={**tried[0].calls.helpers, SEQUENCE: HELPER, EFFECTS: LOOKING})
-    own = [call for call in calls if not target_of(call).startswith(NO_CALLS)]
+    reaching = (call for name, call in tried[0].names.items() if name in shown)
+    own = [call for call in reaching if not target_of(call).startswith(NO_CALLS)]
     steps = (
         _numbered(SINGLE, single_changes(own, seed))
         | _numbered(SEQUENCE, sequences(calls, more, seed, bench.methods))

@@ -9,7 +9,7 @@ import ast
 from collections.abc import Iterable, Iterator, Mapping
 
 from selfplay.oracle.behaviour.call_effects import of_another_kind, usual_form
-from selfplay.oracle.behaviour.call_source import call_tree, name_of, value_of
+from selfplay.oracle.behaviour.call_source import call_tree, is_type, name_of, value_of
 
 Sort = tuple[str, str]
 """Where an input is (the called function and its argument; all items of a container are one place), and its sort."""
@@ -47,7 +47,7 @@ def sorts_of(call: str) -> Iterator[Sort]:
                 yield place, called or "function"
             left += [(f"{called} {at}", one) for at, one in enumerate(node.args)]
             left += [(f"{called} {one.arg}", one.value) for one in node.keywords]
-            left.append(("", node.func))
+            left += [] if is_type(node.func) else [("", node.func)]
         elif isinstance(node, ast.Attribute | ast.Subscript):
             left.append(("", node.value))
         elif place:

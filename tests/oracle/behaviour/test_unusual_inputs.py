@@ -39,6 +39,17 @@ def test_another_type_an_empty_and_a_negative_input_are_unusual(call: str) -> No
     assert unusual({"c1": call}, SHOWN) == {"c1"}
 
 
+def test_an_object_of_a_derived_class_is_one_of_its_own() -> None:
+    """Whoever takes an object of the program's takes those of derived classes, and may not refuse them; of Python's own
+    types a repair may ask for one exactly."""
+    shown = ["m.merge(m.Trie('a'), 1)"]
+    made = {
+        "own": "m.merge(type('Kin', (m.Trie,), {})('b'), 2)",
+        "python's": "m.merge(m.Trie('a'), type('Kin', (int,), {})(2))",
+    }
+    assert unusual(made, shown) == {"python's"}
+
+
 def test_the_place_of_an_input_is_its_function_and_argument() -> None:
     assert {*sorts_of("m.f([1, -2], key={'a': m.g(())})")} == {
         ("m.f 0", "List"), ("m.f 0 item", "int"), ("m.f 0 item", "int negative"), ("m.f key", "Dict"),
