@@ -25,7 +25,6 @@ import platformdirs
 from selfplay.artifact.reading import MIB, UntrustedDataError, read_named
 from selfplay.curriculum.made_at import made_at
 from selfplay.curriculum.records import CurriculumError
-from selfplay.errors import in_words
 from selfplay.owned_folders import FolderOfAnother, make_closed, others_may_write, refuse_place_of_another
 from selfplay.plain_text import encode
 
@@ -116,13 +115,15 @@ def state_folder() -> Path:
     `CurriculumError`, also if another user may put notes there."""
     try:
         folder = platformdirs.user_state_path("selfplay")
-        refuse_place_of_another(folder)
-        if folder.exists() and others_may_write(folder.stat(), folder):
-            folder.chmod(0o700)  # notes are nobody else's
+        with contextlib.suppress(OSError):  # what cannot be looked at can be neither read nor written
+            refuse_place_of_another(folder)
+            if folder.exists() and others_may_write(folder.stat(), folder):
+                folder.chmod(0o700)  # notes are nobody else's
         return folder
-    except (FolderOfAnother, OSError) as error:
-        why = error.message if isinstance(error, FolderOfAnother) else in_words(error)
-        raise CurriculumError(f"no notes can be kept: {why}", "Name a folder of your own in XDG_STATE_HOME.") from error
+    except FolderOfAnother as error:
+        raise CurriculumError(
+            f"no notes can be kept: {error.message}", "Name a folder of your own in XDG_STATE_HOME."
+        ) from error
     except RuntimeError as error:
         raise CurriculumError(
             "this user has no home, and so no folder for notes", "Name one in XDG_STATE_HOME."
