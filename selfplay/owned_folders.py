@@ -15,6 +15,7 @@ import pwd
 import stat
 import struct
 import tempfile
+from itertools import takewhile
 from pathlib import Path
 
 from selfplay.errors import SelfplayError
@@ -67,14 +68,12 @@ def refuse_place_of_another(folder: Path) -> None:
     while not os.path.lexists(place := place.absolute().parent):
         pass
     os.close(opened_folder(place))
-    for above in (place, *place.parents) if not os.geteuid() else ():
-        if _is_somebody_else(owner := above.stat().st_uid):
+    for above in (place, *place.parents) if not os.geteuid() else (place,):
+        owner = above.stat().st_uid
+        strange = above == place and not is_machines(owner) and not is_trusted(owner)
+        if strange or (not os.geteuid() and _is_somebody_else(owner)):
             message = f"{shortened(folder)} would lie in a folder of another user, {shortened(above)} (uid {owner})"
             raise FolderOfAnother(message, OF_ONES_OWN)
-    if not is_machines(owner := place.stat().st_uid) and not is_trusted(owner):
-        raise FolderOfAnother(
-            f"{shortened(folder)} would lie in a folder of another user, {shortened(place)} (uid {owner})", OF_ONES_OWN
-        )
 
 
 def rights_of(*folders: Path) -> int:
@@ -85,11 +84,13 @@ def rights_of(*folders: Path) -> int:
 def make_closed(folder: Path) -> None:
     """Make a folder and those above it that are missing, each closed to others, whatever the user's mask says. Raises
     `OSError`."""
-    missing = [folder]
-    while not os.path.lexists(missing[-1].parent):
-        missing.append(missing[-1].parent)
-    for place in reversed(missing):
+    for place in (*reversed(missing_folders(folder)), folder):
         place.mkdir(0o700, exist_ok=True)
+
+
+def missing_folders(folder: Path) -> list[Path]:
+    """Of a folder and those above it the ones that do not exist, the innermost first."""
+    return list(takewhile(lambda place: not os.path.lexists(place), (folder, *folder.parents)))
 
 
 def refuse_temporary_of_another() -> None:

@@ -11,13 +11,12 @@ import secrets
 import stat
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from itertools import takewhile
 from pathlib import Path
 
 from selfplay.artifact.reading import MissingError, UntrustedDataError, read_below
 from selfplay.errors import SelfplayError
 from selfplay.formatting import count, shortened
-from selfplay.owned_folders import NEW_FILE, opened_folder
+from selfplay.owned_folders import NEW_FILE, missing_folders, opened_folder
 from selfplay.plain_text import MAX_PATH, MOST_NAMES, decode, encode, safe_relative
 
 FILE_NAMES = {
@@ -140,7 +139,7 @@ def save(artifact: Artifact, folder: Path) -> None:
 def make_folder(folder: Path) -> None:
     """Make a folder and those above it, none where a link of another user leads. Where one cannot be made, the ones
     above it go again."""
-    missing = list(takewhile(lambda place: not os.path.lexists(place), (folder, *folder.parents)))
+    missing = missing_folders(folder)
     os.close(opened_folder(missing[-1].absolute().parent if missing else folder))
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -153,9 +152,9 @@ def make_folder(folder: Path) -> None:
 
 def write_atomically(path: Path, data: bytes, rights: int = 0o666) -> None:
     """Replace `path` with `data`, so that a reader sees the old or the new file, never a part, even after a kill.
-    `rights`: what others may do, at most; the user's mask takes from it. An
-    `OSError` names `path`, not our temporary file. Raises `SelfplayError` for a device or a pipe: replaced by a file,
-    `/dev/null` is gone for everyone; and for a folder to which a link of another user leads."""
+    `rights`: what others may do, at most; the user's mask takes from it. An `OSError` names `path`, not our temporary
+    file. Raises `SelfplayError` for a device or a pipe: replaced by a file, `/dev/null` is gone for everyone; and for a
+    folder to which a link of another user leads."""
     try:
         _write_atomically(path, data, rights & 0o666)
     except OSError as error:

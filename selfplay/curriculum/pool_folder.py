@@ -15,7 +15,7 @@ from selfplay.curriculum.database_errors import FREE, no_space
 from selfplay.curriculum.records import CurriculumError
 from selfplay.curriculum.untrusted_sqlite import DATABASE, LEDGER, own_folders, refuse_strange_files
 from selfplay.formatting import shortened
-from selfplay.owned_folders import FolderOfAnother, refuse_place_of_another
+from selfplay.owned_folders import FolderOfAnother, missing_folders, refuse_place_of_another
 
 LOCK = ".lock"
 FRESH = f".{DATABASE}.new"
@@ -70,14 +70,14 @@ def take_folder(folder: Path) -> list[Path]:
     answers. Returns the folders that were missing, the innermost first. Raises `CurriculumError` for one that holds
     anything but a run, or that is another user's."""
     try:
-        missing = [place for place in (folder, *folder.parents) if not os.path.lexists(place)]
+        missing = missing_folders(folder)
         refuse_place_of_another(folder)
         make_folder(folder)
         there = (folder / DATABASE).exists()
         foreign = "" if there else _foreign(folder)
         if (missing or not (there or foreign)) and (mode := folder.stat().st_mode) & 0o077:
             folder.chmod(mode & 0o700)
-    except (FolderOfAnother, UntrustedDataError) as error:
+    except FolderOfAnother as error:
         raise CurriculumError(error.message, error.hint) from error
     except OSError as error:
         todo = FREE if no_space(error) else "Give another --out."

@@ -23,8 +23,8 @@ LARGE = 500_000_000
 @contextmanager
 def new_folder(out: Path, *made_of: Path) -> Iterator[Path]:
     """A folder that becomes `out` if the context succeeds; else nothing is left. `made_of`: runs that it is made of: it
-    is closed to whom they are closed. Raises `CurriculumError` if `out` is
-    not empty, another user's, cannot be written, or the disk is full."""
+    is closed to whom they are closed. Raises `CurriculumError` if `out` is not empty, another user's, cannot be
+    written, or the disk is full."""
     try:
         if out.is_symlink() or (out.exists() and (not out.is_dir() or any(out.iterdir()))):
             raise CurriculumError(f"{out} exists and is not an empty folder", "Give another --out, or remove it.")

@@ -99,12 +99,19 @@ def scratch(parent: Path | None = None) -> Iterator[Path]:
 
     It lies in one that no other user may enter: what is made open in it, for the user of a sandbox, is so for nobody
     else of this machine."""
-    folder = Path(tempfile.mkdtemp(prefix=marked(), dir=parent))
+    with _held(marked(), parent) as folder:
+        (inner := folder / INNER).mkdir(mode=0o700)
+        yield inner
+
+
+@contextmanager
+def _held(prefix: str, parent: Path | None) -> Iterator[Path]:
+    """A temporary folder with a name that begins so, locked until the context ends, and then removed."""
+    folder = Path(tempfile.mkdtemp(prefix=prefix, dir=parent))
     held = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         fcntl.flock(held, fcntl.LOCK_SH)
-        (inner := folder / INNER).mkdir(mode=0o700)
-        yield inner
+        yield folder
     finally:
         remove(folder)
         os.close(held)
@@ -122,14 +129,8 @@ def short_scratch(parent: Path | None = None) -> Iterator[Path]:
             status = left.lstat()
             if status.st_uid == os.geteuid() and time.time() - status.st_mtime > BEGUN_SECONDS and not _is_held(left):
                 remove(left)
-    folder = Path(tempfile.mkdtemp(prefix=SHORT, dir=place))
-    held = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        fcntl.flock(held, fcntl.LOCK_SH)
+    with _held(SHORT, place) as folder:
         yield folder
-    finally:
-        remove(folder)
-        os.close(held)
 
 
 def sweep(parent: Path | None = None) -> None:

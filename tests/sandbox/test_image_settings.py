@@ -37,5 +37,5 @@ def test_variables_that_no_program_could_be_given_are_the_images_fault(entries: 
 @pytest.mark.parametrize("place", ["relative", "/app\0x", "/app\n", "/" + "a" * 70_000, "/app\ud800", "/a\x1b[31m"])
 def test_a_folder_that_can_be_none_is_the_images_fault(place: str) -> None:
     assert named_folder("/app/ü b", "image") == "/app/ü b"
-    with pytest.raises(ImageUnusable, match="the image 'image' names a folder that is none"):
+    with pytest.raises(ImageUnusable, match="the image 'image' names a folder by what is no absolute path"):
         named_folder(place, "image")

@@ -33,6 +33,7 @@ _KIN = (
     ("Field", "dict(__eq__=lambda self, other: True, __ne__=lambda self, other: False, __hash__=lambda self: 1)"),
 )  # fmt: skip
 """Name and methods of such a type."""
+KIN_NAMES = tuple(name for name, _ in _KIN)
 _LONG, _AS_LENGTH, _FIRST_CHARACTER = 2_000, 0.6, 32
 """The longest text made for a number that the code asks for, how often it is rather a length, and the least number that
 is also tried as a character's."""

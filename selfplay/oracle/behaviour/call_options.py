@@ -99,7 +99,7 @@ def _options(function: Function, known: Mapping[str, ast.expr]) -> Iterator[tupl
 
 
 def _words(function: Function) -> Iterator[str]:
-    """Words in the texts of a function that may name an option which it hands on."""
+    """Words in the texts of a function that may name an option that it passes on."""
     values = (node.value for node in ast.walk(function) if isinstance(node, ast.Constant))
     yield from (one for one in values if isinstance(one, str) and one.isidentifier() and not iskeyword(one))
 

@@ -9,14 +9,13 @@ import random
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
+from selfplay.oracle.behaviour.call_changes import KIN_NAMES
 from selfplay.oracle.behaviour.call_source import Place, call_tree, get_input, name_of, places, set_input
 
 SAME_WORD = 0.6
 """How often a use asks for a text that the call holds."""
 SHARED_NAME = "selfplay_o"
 """The name of an object that stands in two places."""
-DERIVED = ("Value", "Item", "Entry", "Field")
-"""Names of classes that derive from the project's."""
 
 
 def followed(call: str, other: str, chance: random.Random) -> str:
@@ -81,7 +80,7 @@ def derived(call: str, chance: random.Random) -> str | None:
         return None
     node = chance.choice(sorted(makers, key=_where))
     base = ast.unparse(node.func)
-    node.func = call_tree(f"type({chance.choice(DERIVED)!r}, ({base},), {{}})")
+    node.func = call_tree(f"type({chance.choice(KIN_NAMES)!r}, ({base},), {{}})")
     return ast.unparse(ast.fix_missing_locations(tree))
 
 

@@ -29,19 +29,20 @@ def name_of(node: ast.expr, *, derived: bool = False) -> str:
     """Like `target_of`, of a tree. `derived`: a type that is made in place, of one of the program's, has the name of
     that one."""
     names = list[str]()
-    while not isinstance(node, ast.Name) or (derived and node.id == "type"):
-        match node:
-            case ast.Call(func=ast.Name(id="type"), args=[_, ast.Tuple(elts=[ast.Attribute() as base, *_]), _]) if (
-                derived
-            ):
-                node = base
-                continue
-            case ast.Name():
-                break
+    while not isinstance(node, ast.Name):
         if isinstance(node, ast.Attribute):
             names.append(node.attr)
-        node = getattr(node, "func", None) or getattr(node, "value", None) or ast.Name("")
+        base = _base(node) if derived else None
+        node = base or getattr(node, "func", None) or getattr(node, "value", None) or ast.Name("")
     return ".".join([node.id, *reversed(names)])
+
+
+def _base(node: ast.expr) -> ast.expr | None:
+    """That of the program's types from which a type that is made in place derives; None for anything else."""
+    match node:
+        case ast.Call(func=ast.Name(id="type"), args=[_, ast.Tuple(elts=[ast.Attribute() as base, *_]), _]):
+            return base
+    return None
 
 
 def call_tree(call: str) -> ast.expr:

@@ -9,6 +9,7 @@ import ast
 import random
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 
 from selfplay.oracle.behaviour.call_changes import NOTHING
 from selfplay.oracle.behaviour.call_probes import LONGEST
@@ -37,12 +38,9 @@ def single_changes(calls: Sequence[str], seed: int) -> list[str]:
 
 
 def _made(change: Single, groups: Sequence[Sequence[str]], chance: random.Random) -> Iterator[str]:
-    left = MOST
-    for turn in range(TURNS * MOST if groups else 0):
-        made = change(chance.choice(groups[turn % len(groups)]), chance)
-        if made is not None and len(made) <= LONGEST and left:
-            left -= 1
-            yield made
+    turns = range(TURNS * MOST if groups else 0)
+    made = (change(chance.choice(groups[turn % len(groups)]), chance) for turn in turns)
+    return islice((one for one in made if one is not None and len(one) <= LONGEST), MOST)
 
 
 def false(call: str, chance: random.Random) -> str | None:

@@ -60,7 +60,7 @@ def choose(
     try:
         specifier = SpecifierSet(stated)
         fitting = [python for python in available if specifier.contains(python.version, prereleases=True)]
-    except ValueError:  # it is none, or has a number that is none
+    except ValueError:  # no range, or one with a number that Python cannot read
         fitting = list(available)
     if not fitting:
         have = ", ".join(sorted({python.version for python in available})) or "none"

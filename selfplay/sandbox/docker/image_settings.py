@@ -48,7 +48,7 @@ def named_folder(place: str, name: str) -> str:
     """The folder that a label or the working directory names. Raises `ImageUnusable` for what can be no path."""
     if not place.startswith("/") or len(place) > MOST_PATH or not place.isprintable():
         raise ImageUnusable(
-            f"the image {name!r} names a folder that is none: {place[:100]!r}",
+            f"the image {name!r} names a folder by what is no absolute path: {place[:100]!r}",
             "Its label or its WORKDIR is an absolute path; build it with another one.",
         )
     return place
